@@ -1,0 +1,185 @@
+"""argv -> CommandResult. Knows hosts and argv, nothing of InfiniBand.
+
+Three transports: ``ssh`` (paramiko), ``local`` (the observer is this machine) and ``replay`` (a
+bundle on disk). A fake is a transport. Quoting is done here, never by a caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from ibaccept.errors import IbacceptError
+
+Argv = tuple[str, ...]
+Permit = Callable[[Argv], bool]
+"""Says whether an argv may be sent at all; ``commands.is_permitted`` in production."""
+
+
+class TransportError(IbacceptError):
+    """A host could not be used: no connection was made, so no command ran there.
+
+    Attributes:
+        host: inventory name of the host.
+        step: what failed: ``resolve``, ``connect``, ``host key``, ``authentication``, ``session``.
+    """
+
+    def __init__(self, host: str, step: str, message: str) -> None:
+        self.host = host
+        self.step = step
+        super().__init__(f"{host}: {message}")
+
+
+class NotPermittedError(IbacceptError):
+    """An argv that commands.py does not list was about to be sent. Always a bug of the suite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One host of the inventory as the transport needs it.
+
+    Attributes:
+        name: inventory name.
+        address: what to connect to when it differs from ``name`` (``ansible_host``).
+        port: SSH port, None = from ssh_config or 22.
+        user: SSH user, None = from ssh_config or the local user.
+        key_file: private key, None = agent and the keys of ssh_config.
+        sudo: run commands that need root with ``sudo -n``.
+        local: this machine (``ansible_connection: local``): no SSH.
+    """
+
+    name: str
+    address: str | None = None
+    port: int | None = None
+    user: str | None = None
+    key_file: Path | None = None
+    sudo: bool = False
+    local: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """What one command on one host gave. Partial output is kept whatever went wrong.
+
+    Attributes:
+        host: inventory name.
+        argv: what was asked for, without sudo or the wrapper.
+        stdout: raw bytes.
+        stderr: raw bytes, never mixed with stdout.
+        exit_code: of the command itself; None when it was ended by a signal, timed out or lost.
+        signal: name of the signal that ended it (``KILL``), None otherwise.
+        start: seconds since the epoch on the clock of the host that ran it, just before; None
+            when the host did not say (the connection was lost).
+        end: as ``start``, just after.
+        timed_out: our limit ended it, here and on the host.
+        lost: the connection was lost before the exit code came.
+        truncated: more than the output limit came; the rest was not kept and the command ended.
+        missing: the tool is not installed on the host (or not in its PATH).
+        sudo_refused: ``sudo -n`` wanted a password or is not allowed.
+    """
+
+    host: str
+    argv: Argv
+    stdout: bytes
+    stderr: bytes
+    exit_code: int | None
+    signal: str | None = None
+    start: float | None = None
+    end: float | None = None
+    timed_out: bool = False
+    lost: bool = False
+    truncated: bool = False
+    missing: bool = False
+    sudo_refused: bool = False
+
+    @property
+    def text(self) -> str:
+        """Stdout decoded; bytes that are not UTF-8 survive as surrogate escapes."""
+        return self.stdout.decode("utf-8", "surrogateescape")
+
+    @property
+    def error_text(self) -> str:
+        """Stderr decoded, as ``text``."""
+        return self.stderr.decode("utf-8", "surrogateescape")
+
+    def problem(self) -> str | None:
+        """Why the output cannot be taken whole, in a sentence; None when the command ended itself.
+
+        An exit code is no problem here: which codes are answers is the caller's to say.
+        """
+        tool = self.argv[0]
+        reasons = (
+            (
+                self.sudo_refused,
+                f"sudo asked for a password for {tool}; allow it without "
+                "('ibaccept commands --sudoers' prints the rule)",
+            ),
+            (self.missing, f"{tool} is not installed there (or not in PATH and the sbin folders)"),
+            (self.lost, f"the connection was lost while {tool} ran; its output is cut"),
+            (self.timed_out, f"{tool} did not end in time and was stopped; its output is cut"),
+            (self.truncated, f"{tool} printed more than the output limit; its output is cut"),
+            (
+                self.signal is not None,
+                f"{tool} was ended by signal {self.signal}; its output may be cut",
+            ),
+        )
+        return next((f"{self.host}: {text}" for true, text in reasons if true), None)
+
+
+class Transport(Protocol):
+    """Runs permitted argv on hosts."""
+
+    def run(
+        self,
+        host: Host,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        root: bool = False,
+        limit: int = 1 << 30,
+        stdin: bytes = b"",
+    ) -> CommandResult:
+        """Run one command and wait for it.
+
+        Args:
+            host: where.
+            argv: the command; refused unless permitted.
+            timeout: seconds; after them the remote process is ended and ``timed_out`` is set.
+            root: needs root: prefixed by ``sudo -n`` where ``host.sudo``.
+            limit: bytes of stdout kept.
+            stdin: given to the command, then EOF.
+
+        Raises:
+            TransportError: no connection could be made, or it was refused.
+            NotPermittedError: the argv is not one of commands.py.
+        """
+        ...
+
+    def run_many(
+        self,
+        jobs: Sequence[tuple[Host, Sequence[str]]],
+        *,
+        timeout: float,
+        root: bool = False,
+        fan_out: int = 32,
+    ) -> Mapping[int, CommandResult | TransportError]:
+        """Run one command on each of many hosts, at most ``fan_out`` at a time.
+
+        Returns:
+            By index into ``jobs``: the result, or why that single host could not be used.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close every connection; remote processes still running are ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One command of a bundle, for replay."""
+
+    result: CommandResult
+    files: Mapping[str, str] = field(default_factory=dict)
