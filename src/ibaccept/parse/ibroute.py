@@ -1,0 +1,167 @@
+"""``ibroute``: the forwarding table of one switch (or of several, one output after the other).
+
+    Unicast lids [0x0-0x40] of switch Lid 4 guid 0x100000b000000300 (leaf3):
+      Lid  Out   Destination
+           Port     Info
+    0x0001 021 : (Channel Adapter portguid 0x2000000000000001: 'node0-0 HCA-1')
+    63 valid lids dumped
+
+Formats: rdma-core infiniband-diags/ibroute.c and dump_fts.c, ``dump_unicast_tables``. With ``-n``
+the part after the port is empty; with ``-a`` every LID has a row and the trailer says ``lids
+dumped``. On a failed read ibroute stops without a trailer and exits 0.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from ibaccept.model import Guid
+from ibaccept.parse import ParseError
+from ibaccept.parse.lft import (
+    Dump,
+    Head,
+    Ints,
+    Section,
+    SwitchTable,
+    Text,
+    build_table,
+    decimals,
+    lids_of,
+    void_by_stderr,
+)
+
+TOOL = "ibroute"
+
+_STARTS = (b"Unicast lids [", b"Multicast mlids [")
+_HEADER = re.compile(
+    r"Unicast lids \[0x([0-9a-f]+)-0x([0-9a-f]+)\] of switch "
+    r"(?:Lid (\d+)|DR path slid \d+; dlid \d+; [\d,]+|.+?) guid 0x([0-9a-f]{16}) \((.*)\):\s*\Z"
+)
+_TRAILER = re.compile(r"(\d+) (?:valid )?lids dumped ?\Z")
+_TITLES = ("Lid  Out   Destination", "Port     Info")
+_ERROR = re.compile(r"(?:.*: )?iberror: failed: .+|ibpanic: .+|SubnGet\(.*\) failed.*")
+_WARNING = re.compile(r"ibwarn: \[\d+\] .+")
+_AFTER_PORT = (int.from_bytes(b" \n", "little"), int.from_bytes(b" :", "little"))
+
+
+def parse(text: Text, stderr: str = "") -> tuple[SwitchTable, ...]:
+    """The tables of an ``ibroute`` output.
+
+    Multicast sections are left out. An output may hold several tables.
+
+    Raises:
+        ParseError: a line is not understood, or there is no unicast table at all.
+    """
+    return parse_sections(TOOL, text, stderr, above=False)
+
+
+def parse_sections(
+    tool: str, text: Text, stderr: str = "", *, above: bool
+) -> tuple[SwitchTable, ...]:
+    """The shared reader of ``ibroute`` and ``dump_fts``; ``above`` as in `SwitchTable`.
+
+    Raises:
+        ParseError: a line is not understood, a switch has two tables, or there is none.
+    """
+    dump = Dump(tool, text)
+    positions = dump.sections(*_STARTS)
+    _only_noise(dump, positions[0] if positions else dump.size)
+    tables: list[SwitchTable] = []
+    warnings: list[str] = []
+    for start, stop in pairwise([*positions, dump.size]):
+        if dump.bytes[start] == ord("U"):
+            tables.append(_table(dump, start, stop, warnings, above=above))
+    if not tables:
+        what = "multicast tables only" if positions else "no forwarding table"
+        raise ParseError(tool, f"{what}; read the unicast tables with {tool} -n")
+    seen: set[Guid] = set()
+    for table in tables:
+        if table.guid in seen:
+            raise ParseError(tool, f"switch {table.guid} has two tables; give one capture of it")
+        seen.add(table.guid)
+    return void_by_stderr(tool, tuple(tables), "\n".join([stderr, *warnings]))
+
+
+def _only_noise(dump: Dump, stop: int) -> None:
+    """Before the first table only blank lines, errors and warnings may stand.
+
+    Raises:
+        ParseError: something else does, or a tool's error is all there is.
+    """
+    starts, _ = dump.lines(0, stop)
+    for start in starts.tolist():
+        line = dump.line(start).strip()
+        if _ERROR.fullmatch(line):
+            raise dump.error(start, "the tool failed; see its message")
+        if line and not _WARNING.fullmatch(line):
+            raise dump.error(start, "not the header of a forwarding table")
+
+
+def _table(dump: Dump, start: int, stop: int, warnings: list[str], *, above: bool) -> SwitchTable:
+    starts, whole = dump.lines(start, stop)
+    bounds = [*starts[:2].tolist(), stop]
+    header = dump.text(start, bounds[1]).rstrip("\n")
+    match = _HEADER.match(header)
+    if match is None:
+        raise dump.error(start, "not the header of a forwarding table")
+    first, top, guid = (int(match.group(i), 16) for i in (1, 2, 4))
+    lid = None if match.group(3) is None else int(match.group(3))
+    head = Head(Guid(guid), lid, match.group(5), first, top)
+    faults: list[str] = []
+    notes: list[str] = []
+    if not whole:
+        # A line without its newline is cut: "0x0010 02" of "0x0010 021".
+        starts = starts[:-1]
+    rows, others = dump.split_rows(starts[1:])
+    trailer = _other_lines(dump, others, notes, warnings)
+    section = _rows(dump, rows, head)
+    if trailer is None:
+        faults.append("the trailer is missing")
+    elif trailer != rows.size:
+        faults.append(f"the trailer says {trailer} rows, {rows.size} were read")
+    faults += [f"it ends with {note!r}" for note in notes]
+    return build_table(
+        dump.tool,
+        head,
+        section,
+        faults=faults,
+        absent=True,
+        hole=True,
+        above=above and first == 0,
+    )
+
+
+def _other_lines(dump: Dump, others: Ints, notes: list[str], warnings: list[str]) -> int | None:
+    """Lines of a section that are no rows; the count the trailer gives."""
+    trailer: int | None = None
+    for start in others.tolist():
+        line = dump.line(start).strip()
+        if not line or line in _TITLES:
+            continue
+        if (match := _TRAILER.match(line)) and trailer is None:
+            trailer = int(match.group(1))
+        elif _WARNING.fullmatch(line) or line.startswith("SubnGet("):
+            warnings.append(line)
+        elif _ERROR.fullmatch(line):
+            notes.append(line)
+        else:
+            raise dump.error(start, "not a row of a forwarding table")
+    return trailer
+
+
+def _rows(dump: Dump, rows: Ints, head: Head) -> Section:
+    words = dump.words(rows, 6)
+    lids, good = lids_of(words)
+    ports, decimal = decimals(words, 3)
+    good &= decimal
+    good &= (words[:, 5] == _AFTER_PORT[0]) | (words[:, 5] == _AFTER_PORT[1])
+    if not good.all():
+        raise dump.error(int(rows[~good][0]), "not a row of a forwarding table")
+    inside = (lids >= head.first) & (lids <= head.top)
+    if not inside.all():
+        raise dump.error(
+            int(rows[~inside][0]),
+            f"the LID is outside the range of the header, {head.first:#x}-{head.top:#x}",
+        )
+    return Section(lids, ports)
