@@ -1,1 +1,23 @@
-"""TODO."""
+"""Verdicts -> terminal, JSON, JUnit, Allure, HTML, punch list. Renders data; judges nothing.
+
+Every report is made from ``Verdict``, ``RunMeta`` and ``Result`` alone, so that a run can be
+shown again from its ``verdicts.json``.
+"""
+
+from ibaccept.report.meta import RunMeta
+from ibaccept.report.result import Answer, Counts, NotRun, Result, outcome_of, overall
+from ibaccept.report.terminal import closing_lines, failure_text
+from ibaccept.report.writer import write_all
+
+__all__ = [
+    "Answer",
+    "Counts",
+    "NotRun",
+    "Result",
+    "RunMeta",
+    "closing_lines",
+    "failure_text",
+    "outcome_of",
+    "overall",
+    "write_all",
+]

@@ -1,0 +1,237 @@
+"""A verdict as plain text for the terminal, the JUnit body and the Allure attachment.
+
+The layout is section 7 of the design: the sentence, the reason it was asked, what differs
+(grouped, folded), the proof, the way back to it. No line is broken: terminals wrap, and a route
+or a command must be copied whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from ibaccept.report.grouping import Entry, Group, group
+from ibaccept.report.meta import RunMeta
+from ibaccept.report.result import NotRun, Result, outcome_of
+from ibaccept.report.text import (
+    WORDS,
+    by_port,
+    capture_place,
+    clean,
+    count,
+    counters_text,
+    coverage_text,
+    crossing_text,
+    numeric_columns,
+    route_text,
+    squeeze,
+)
+from ibaccept.verdict import Finding, Outcome, Table, Verdict
+
+GROUPS = 10
+"""Different differences shown for a verdict."""
+SUBJECTS = 10
+"""Subjects shown for a difference."""
+CAPTURES = 3
+"""Captured lines and routes shown for a subject."""
+ROWS = 40
+"""Rows of a table shown."""
+ELSEWHERE = "all in verdicts.json"
+
+HEADS = {
+    Outcome.PASS: "PASSED",
+    Outcome.FAIL: "FAILED",
+    Outcome.ERROR: "ERROR",
+    Outcome.WAIVED: "WAIVED",
+    Outcome.SKIP: "SKIPPED",
+}
+
+_COLOURS = {
+    "fail": "31",
+    "error": "33",
+    "waived": "36",
+    "skip": "36",
+    "pass": "32",
+    "ACCEPTED": "1;32",
+    "NOT ACCEPTED": "1;31",
+    "INCOMPLETE": "1;33",
+    "strong": "1",
+    "quiet": "2",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Paint:
+    """Puts ANSI colour around text where it was asked for, and only there."""
+
+    on: bool
+
+    def __call__(self, text: str, style: str) -> str:
+        return f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if self.on and text else text
+
+
+def failure_text(
+    verdict: Verdict, width: int, *, colour: bool = False, heading: bool = True
+) -> str:
+    """The verdict as the person at the terminal reads it.
+
+    Args:
+        verdict: of any outcome; one that passes gives its sentence, coverage, tables and notes.
+        width: columns; only the source at the right of the sentence depends on it.
+        colour: put ANSI colours in.
+        heading: begin with ``FAILED <nodeid>``.
+
+    Returns:
+        Lines without a newline at the end.
+    """
+    paint = _Paint(colour)
+    outcome = outcome_of(verdict)
+    lines: list[str] = []
+    if heading:
+        lines.append(paint(f"{HEADS[outcome]} {clean(verdict.nodeid or verdict.id)}", outcome))
+    lines += _sentence(verdict, width, paint)
+    if verdict.because:
+        lines.append(f"because: {clean(verdict.because)}")
+    if verdict.coverage.judged < verdict.coverage.of or outcome is not verdict.outcome:
+        lines.append(f"coverage: {coverage_text(verdict)}")
+    if outcome is Outcome.ERROR and outcome is not verdict.outcome:
+        lines.append(
+            f"not believed: recorded as {verdict.outcome} without bearing it out; "
+            "run this entry again, and report the suite if it stays"
+        )
+    groups = group(verdict.findings)
+    for shown in groups[:GROUPS]:
+        lines += _group(shown, paint)
+    if len(groups) > GROUPS:
+        more = sum(hidden.size for hidden in groups[GROUPS:])
+        lines.append(f"  ... and {count(more)} more that differ otherwise, {ELSEWHERE}")
+    for table in verdict.tables:
+        lines += _table(table, paint)
+    lines += [f"note: {clean(note)}" for note in verdict.notes]
+    return "\n".join(lines)
+
+
+def _sentence(verdict: Verdict, width: int, paint: _Paint) -> list[str]:
+    """The sentence with its source right aligned; on a line of its own where it does not fit."""
+    text, source = f"{clean(verdict.id)}: {clean(verdict.sentence)}", clean(verdict.source)
+    if not source:
+        return [paint(text, "strong")]
+    room = width - cell_len(text) - cell_len(source)
+    if room > 1:
+        return [paint(text, "strong") + " " * room + paint(source, "quiet")]
+    return [paint(text, "strong"), paint(source, "quiet").rjust(max(width, 0))]
+
+
+def _group(shown: Group, paint: _Paint) -> Iterator[str]:
+    yield "  " + paint(f"{shown.head}:", shown.outcome)
+    for entry in shown.entries[:SUBJECTS]:
+        yield from _entry(entry, paint)
+    hidden = sum(entry.size for entry in shown.entries[SUBJECTS:])
+    if hidden:
+        yield f"    ... and {count(hidden)} more, {ELSEWHERE}"
+
+
+def _entry(entry: Entry, paint: _Paint) -> Iterator[str]:
+    yield "    " + paint(entry.name, "strong")
+    for label, lines in _proof(entry.finding):
+        for number, line in enumerate(lines):
+            yield f"      {paint((label if number == 0 else '').ljust(10), 'quiet')}{line}"
+
+
+def _proof(finding: Finding) -> Iterator[tuple[str, list[str]]]:
+    """Label and lines of each piece of evidence, in the order a reader argues with them."""
+    if finding.counters:
+        yield "counters", _counters(finding)
+    if finding.routes is not None:
+        texts = [route_text(example) for example in finding.routes.examples[:CAPTURES]]
+        crossing = crossing_text(finding.routes)
+        first = f"{crossing}, e.g. {texts[0]}" if texts else crossing
+        yield "routes", [first, *texts[1:]]
+    if finding.captures:
+        places = [f"{capture_place(c)}: {squeeze(c.text)}" for c in finding.captures[:CAPTURES]]
+        more = len(finding.captures) - CAPTURES
+        yield "seen in", [*places, f"... and {count(more)} more lines"] if more > 0 else places
+    if finding.missing:
+        yield "lacking", [clean(sentence) for sentence in finding.missing]
+    if finding.hint:
+        yield "to do", [clean(finding.hint)]
+    if finding.again:
+        yield "again", [clean(finding.again)]
+
+
+def _counters(finding: Finding) -> list[str]:
+    """A line for each port. The port is named unless it is the only one and heads the subject."""
+    ports = by_port(finding.counters)
+    only = next(iter(ports)) if len(ports) == 1 else None
+    if only is not None and finding.subject.name.split(" - ")[0] == only:
+        return [counters_text(finding.counters)]
+    return [f"{clean(port)}: {counters_text(counters)}" for port, counters in ports.items()]
+
+
+def _table(table: Table, paint: _Paint) -> Iterator[str]:
+    """Title and aligned columns; columns of numbers are right aligned."""
+    yield "  " + paint(f"{clean(table.title)}:", "strong")
+    head = [clean(cell) for cell in table.columns]
+    rows = [[clean(cell) for cell in row] for row in table.rows[:ROWS]]
+    span = max([len(head), *(len(row) for row in rows)])
+    cells = [row + [""] * (span - len(row)) for row in [head, *rows]]
+    widths = [max(cell_len(row[i]) for row in cells) for i in range(span)]
+    right = numeric_columns(rows, span)
+    for number, row in enumerate(cells):
+        padded = [
+            " " * (width - cell_len(cell)) + cell
+            if to_right
+            else cell + " " * (width - cell_len(cell))
+            for cell, width, to_right in zip(row, widths, right, strict=True)
+        ]
+        line = "  ".join(padded).rstrip()
+        yield "    " + (paint(line, "quiet") if number == 0 else line)
+    if len(table.rows) > ROWS:
+        yield f"    ... and {count(len(table.rows) - ROWS)} more rows, {ELSEWHERE}"
+    elif not rows:
+        yield "    (no rows)"
+
+
+def counts_text(result: Result) -> str:
+    """``12 passed, 2 failed, 1 not judged``; what did not happen is left out."""
+    counts = result.counts
+    parts = (
+        (counts.passed, WORDS[Outcome.PASS]),
+        (counts.failed, WORDS[Outcome.FAIL]),
+        (counts.errors, WORDS[Outcome.ERROR]),
+        (counts.waived, WORDS[Outcome.WAIVED]),
+        (counts.skipped, WORDS[Outcome.SKIP]),
+        (counts.not_run, "not run"),
+    )
+    text = ", ".join(f"{count(number)} {word}" for number, word in parts if number)
+    return text or "no entry was judged"
+
+
+def not_run_lines(not_run: Mapping[str, NotRun]) -> list[str]:
+    """One line a reason: ``not run (needs --load): fabric-carries, fs-at-ceiling``."""
+    reasons: dict[str, list[str]] = {}
+    for name, entry in not_run.items():
+        reasons.setdefault(entry.reason, []).append(clean(name))
+    return [f"not run ({clean(why)}): {', '.join(names)}" for why, names in reasons.items()]
+
+
+def closing_lines(result: Result, meta: RunMeta, *, colour: bool = False) -> list[str]:
+    """The site's answer, to be the last lines of the terminal.
+
+    Returns:
+        Warnings, entries not run, counts, the path of the report; the last line is the answer.
+    """
+    paint = _Paint(colour)
+    lines = [f"warning: {clean(warning)}" for warning in meta.warnings]
+    lines += not_run_lines(result.not_run)
+    lines.append(f"{clean(meta.fabric)}: {counts_text(result)}")
+    lines.append(f"report: {clean(str(meta.run_dir / 'index.html'))}")
+    lines.append(paint(str(result.answer), result.answer))
+    return lines
+
+
+def whole_text(verdicts: Sequence[Verdict], width: int, *, colour: bool = False) -> str:
+    """Every verdict after the other, an empty line between them."""
+    return "\n\n".join(failure_text(verdict, width, colour=colour) for verdict in verdicts)
