@@ -1,0 +1,149 @@
+"""Node sets: ClusterShell's ``node[001-012]``, Ansible's ``node[001:012]``, letters, exclusions.
+
+ClusterShell expands the numeric sets (and its ``!``, ``&``, ``^`` between sets). Added here:
+letters ``client-[a-l]``, Ansible's colon, and exclusion of single names as job schedulers'
+users write it: ``node[001-012,^node007]``, ``node[001-012],!node007``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
+
+MAX_NAMES = 200_000
+"""A set larger than any fabric is a typing error; refused before it fills the memory."""
+
+_BRACKET = re.compile(r"\[([^\[\]]*)\]")
+_LETTERS = re.compile(r"([A-Za-z])[-:]([A-Za-z])\Z")
+_COLON = re.compile(r"(\d+):(\d+)(?::(\d+))?\Z")
+
+
+def expand(text: str) -> tuple[str, ...]:
+    """Names of a set, in the order written, each once.
+
+    Raises:
+        ValueError: the set is malformed, empty, or far too large.
+    """
+    keep: dict[str, None] = {}
+    drop: set[str] = set()
+    for part in _top_level(text):
+        for item in _pull_exclusions(part):
+            if item[0] in "!^":
+                drop.update(_plain(item[1:], text))
+            else:
+                keep.update(dict.fromkeys(_plain(item, text)))
+    unknown = sorted(drop - set(keep))
+    if unknown:
+        raise ValueError(f"{text!r} excludes {fold(unknown)}, which the set does not contain")
+    names = tuple(name for name in keep if name not in drop)
+    if not names:
+        raise ValueError(f"{text!r} names no node")
+    return names
+
+
+def fold(names: Iterable[str]) -> str:
+    """``node[001-012]``, for people. Letters fold too: ``client-[a,c,e]``."""
+    given = sorted(set(names))
+    numeric = [n for n in given if re.search(r"\d", n)]
+    letters = [n for n in given if not re.search(r"\d", n)]
+    by_stem: dict[str, list[str]] = {}
+    for name in letters:
+        by_stem.setdefault(name[:-1], []).append(name[-1])
+    folded = [
+        f"{stem}[{','.join(last)}]" if len(last) > 1 and stem else ",".join(stem + c for c in last)
+        for stem, last in by_stem.items()
+    ]
+    if numeric:
+        safe = [n for n in numeric if re.fullmatch(r"[A-Za-z0-9._-]+", n)]
+        if safe:
+            nodes = NodeSet(resolver=RESOLVER_NOGROUP)
+            for name in safe:
+                nodes.add(NodeSet(name, resolver=RESOLVER_NOGROUP))
+            folded.append(str(nodes))
+        folded += [n for n in numeric if n not in safe]
+    return ",".join(folded)
+
+
+def _top_level(text: str) -> Iterator[str]:
+    """Parts of a set between commas or white space outside brackets."""
+    depth = 0
+    part = ""
+    for character in text:
+        depth += (character == "[") - (character == "]")
+        if depth < 0:
+            raise ValueError(f"{text!r} is not a node set: ']' without '['")
+        if depth == 0 and (character == "," or character.isspace()):
+            if part:
+                yield part
+            part = ""
+        else:
+            part += character
+    if depth:
+        raise ValueError(f"{text!r} is not a node set: '[' without ']'")
+    if part:
+        yield part
+
+
+def _pull_exclusions(part: str) -> Iterator[str]:
+    """``node[001-012,^node007]`` -> ``node[001-012]``, ``^node007`` (also ``^007``)."""
+    outside: list[str] = []
+
+    def without(match: re.Match[str]) -> str:
+        inside = []
+        for element in match.group(1).split(","):
+            if element[:1] in {"!", "^"} and len(element) > 1:
+                name = element[1:]
+                bare = name[0].isdigit() or len(name) == 1
+                prefix, suffix = part[: match.start()], part[match.end() :]
+                outside.append(f"^{prefix}[{name}]{suffix}" if bare else f"^{name}")
+            else:
+                inside.append(element)
+        return f"[{','.join(inside)}]"
+
+    yield _BRACKET.sub(without, part)
+    yield from outside
+
+
+def _plain(item: str, whole: str) -> Iterator[str]:
+    """Names of one part without exclusions."""
+    letters = _BRACKET.search(item)
+    while letters is not None:
+        elements = letters.group(1).split(",")
+        if all(_LETTERS.match(e) or re.fullmatch(r"[A-Za-z]", e) for e in elements):
+            for letter in _letters(elements, whole):
+                yield from _plain(item[: letters.start()] + letter + item[letters.end() :], whole)
+            return
+        letters = _BRACKET.search(item, letters.end())
+    try:
+        nodes = NodeSet(_BRACKET.sub(_colons, item), resolver=RESOLVER_NOGROUP)
+    except NodeSetParseError as error:
+        raise ValueError(f"{whole!r} is not a node set: {error}") from None
+    if len(nodes) > MAX_NAMES:
+        raise ValueError(f"{whole!r} names {len(nodes):,} nodes; no fabric has so many")
+    if any(name.startswith("@") for name in nodes):
+        raise ValueError(f"{whole!r}: write the group's name without '@'")
+    yield from nodes
+
+
+def _letters(elements: list[str], whole: str) -> Iterator[str]:
+    for element in elements:
+        span = _LETTERS.match(element)
+        first, last = span.groups() if span else (element, element)
+        if ord(first) > ord(last) or first.islower() != last.islower():
+            raise ValueError(f"{whole!r} is not a node set: {element!r} runs backwards")
+        yield from map(chr, range(ord(first), ord(last) + 1))
+
+
+def _colons(match: re.Match[str]) -> str:
+    """Ansible's ``[001:012:2]`` as ClusterShell's ``[001-012/2]``."""
+    elements = []
+    for element in match.group(1).split(","):
+        span = _COLON.match(element)
+        if span is None:
+            elements.append(element)
+        else:
+            first, last, step = span.groups()
+            elements.append(f"{first}-{last}" + (f"/{step}" if step else ""))
+    return f"[{','.join(elements)}]"
