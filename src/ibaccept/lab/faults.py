@@ -1,0 +1,196 @@
+"""What can be wrong in a scenario: the fault types of its YAML, as typed data.
+
+Three families. *Cabling* faults change the topology before the fabric starts (the cabling plan is
+taken before them). *Fabric* faults happen in the running fabric, at the start or right after a
+command was served. *Host* faults are of SSH, of a host's tools, or of a tool's output.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from ibaccept.lab.netfile import PortRef
+from ibaccept.model import Rate
+
+
+class Strict(BaseModel):
+    """A part of a scenario file: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+def _port(value: object) -> object:
+    return PortRef.parse(value) if isinstance(value, str) else value
+
+
+def _rate(value: object) -> object:
+    return Rate.parse(value) if isinstance(value, str) else value
+
+
+Port = Annotated[PortRef, BeforeValidator(_port)]
+"""``SwitchA/13``."""
+LinkRate = Annotated[Rate, BeforeValidator(_rate)]
+"""``1X HDR``."""
+
+
+class Served(Strict):
+    """Right after the lab served a command for the ``nth`` time, before the client knows."""
+
+    command: str
+    nth: int = Field(default=1, ge=1)
+
+
+class After(Strict):
+    """``when: {after: {command: ibqueryerrors, nth: 1}}``."""
+
+    after: Served
+
+
+class CableRate(Strict):
+    """The cable at a port trains at another rate."""
+
+    type: Literal["rate"]
+    cable: Port
+    rate: LinkRate
+
+
+class MissingCable(Strict):
+    """The cable at a port is not there. At a host's port: its HCA is down."""
+
+    type: Literal["missing"]
+    cable: Port
+
+
+class SwappedCables(Strict):
+    """The far ends of two cables, named by one port each, are exchanged."""
+
+    type: Literal["swap"]
+    cables: tuple[Port, Port]
+
+
+class Unlink(Strict):
+    """A cable is pulled while the fabric runs."""
+
+    type: Literal["unlink"]
+    cable: Port
+    when: Literal["start"] | After = "start"
+
+
+class SetCounters(Strict):
+    """Counters of a port stand at these values."""
+
+    type: Literal["set"]
+    port: Port
+    counters: dict[str, int]
+    when: Literal["start"] | After = "start"
+
+
+class CountUp(Strict):
+    """Counters of a port grow by these amounts."""
+
+    type: Literal["count"]
+    port: Port
+    counters: dict[str, int]
+    when: Literal["start"] | After = "start"
+
+
+class ClearCounters(Strict):
+    """Somebody clears the error counters of a port, or of every port."""
+
+    type: Literal["clear"]
+    port: Port | None = None
+    when: Literal["start"] | After = "start"
+
+
+class Silence(Strict):
+    """A node (or one port of it) drops management datagrams: all, or one attribute number."""
+
+    type: Literal["silence"]
+    node: str
+    port: int | None = None
+    attribute: int | None = None
+    when: Literal["start"] | After = "start"
+
+
+class NoSubnetManager(Strict):
+    """The subnet manager ends after it has routed the fabric."""
+
+    type: Literal["no-sm"]
+    when: Literal["start"] | After = "start"
+
+
+class Unreachable(Strict):
+    """SSH to a host is refused, or (``silent``) accepted and never answered."""
+
+    type: Literal["unreachable"]
+    host: str
+    how: Literal["refused", "silent"] = "refused"
+
+
+class HostKey(Strict):
+    """A host's key is not in known_hosts, or is another one."""
+
+    type: Literal["host-key"]
+    host: str
+    how: Literal["unknown", "changed"] = "unknown"
+
+
+class Authentication(Strict):
+    """A host refuses our key."""
+
+    type: Literal["authentication"]
+    host: str
+
+
+class Unresolved(Strict):
+    """A host's address in the inventory cannot be resolved."""
+
+    type: Literal["unresolved"]
+    host: str
+
+
+class MissingTools(Strict):
+    """Tools are not installed on a host."""
+
+    type: Literal["missing-tools"]
+    host: str
+    tools: tuple[str, ...]
+
+
+class SudoRefused(Strict):
+    """``sudo -n`` asks for a password on a host."""
+
+    type: Literal["sudo-refused"]
+    host: str
+
+
+class Output(Strict):
+    """The real output of a tool suffers.
+
+    ``cut``: ends after ``at`` per cent, exit code as it was. ``hang``: the same, and the tool does
+    not end. ``garble``: bytes that do not belong there come in between. ``replace``: a sed script
+    changes it. ``disconnect``: the SSH connection is cut there.
+
+    Attributes:
+        host: None = any host.
+        command: the tool.
+        nth: which time it runs (on that host, or at all); None = every time.
+    """
+
+    type: Literal["output"]
+    command: str
+    how: Literal["cut", "hang", "garble", "replace", "disconnect"]
+    host: str | None = None
+    nth: int | None = None
+    at: int = Field(default=50, ge=0, le=100)
+    sed: str = ""
+
+
+CablingFault = CableRate | MissingCable | SwappedCables
+FabricFault = Unlink | SetCounters | CountUp | ClearCounters | Silence | NoSubnetManager
+HostFault = (
+    Unreachable | HostKey | Authentication | Unresolved | MissingTools | SudoRefused | Output
+)
+Fault = Annotated[CablingFault | FabricFault | HostFault, Field(discriminator="type")]

@@ -1,0 +1,135 @@
+"""The simulated hosts as the SSH server sees them: who may log in, where, and what fails there."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+
+import paramiko
+
+from ibaccept.errors import IbacceptError
+from ibaccept.lab import backend as contract
+from ibaccept.lab import faults
+from ibaccept.lab.backend import Backend
+from ibaccept.lab.scenario import Scenario
+from ibaccept.lab.server import Request, Run
+from ibaccept.lab.shims import write_missing
+
+Hook = Callable[[], None]
+
+
+def argv_of(text: str) -> tuple[str, ...]:
+    """The command of an exec string, without the transport's wrapper and without sudo."""
+    argv: tuple[str, ...] = ()
+    with contextlib.suppress(ImportError, ValueError, IbacceptError):
+        # The wrapper is the transport's; a plain 'ssh host ibstat' has none.
+        argv = tuple(import_module("ibaccept.transport.wrap").unwrap(text))
+    if not argv:
+        try:
+            argv = tuple(shlex.split(text))
+        except ValueError:
+            argv = tuple(text.split())
+    if argv[:1] == ("sudo",):
+        argv = tuple(argv[1:])
+        while argv[:1] and argv[0].startswith("-"):
+            argv = argv[1:]
+    return argv
+
+
+class Hosts:
+    """Plays the hosts of a scenario; see ``server.Site``."""
+
+    def __init__(
+        self,
+        play: Scenario,
+        fabric: Backend,
+        folder: Path,
+        key: paramiko.PKey,
+    ) -> None:
+        self._play = play
+        self._fabric = fabric
+        self._folder = folder
+        self._key = key
+        self._lock = threading.Lock()
+        self._started: Counter[tuple[str, str]] = Counter()
+        self._served: Counter[str] = Counter()
+        self._hooks: list[tuple[str, int, Hook]] = []
+        self._missing = {
+            fault.host: fault.tools
+            for fault in play.faults
+            if isinstance(fault, faults.MissingTools)
+        }
+        self._no_sudo = {f.host for f in play.faults if isinstance(f, faults.SudoRefused)}
+        self._refused = {f.host for f in play.faults if isinstance(f, faults.Authentication)}
+        self._outputs = [f for f in play.faults if isinstance(f, faults.Output)]
+        for host, tools in self._missing.items():
+            write_missing(folder / "hosts" / host / "bin", tools)
+
+    def after(self, command: str, nth: int, hook: Hook) -> None:
+        """See ``RunningLab.after``."""
+        with self._lock:
+            self._hooks.append((command, nth, hook))
+
+    def admits(self, host: str, key: paramiko.PKey) -> bool:
+        """A host of the scenario, with the lab's own key."""
+        return host in self._play.hosts.names and host not in self._refused and key == self._key
+
+    def prepare(self, request: Request) -> Run:
+        """The host's environment, and what its tools' output suffers this time."""
+        argv = argv_of(request.text)
+        tool = Path(argv[0]).name if argv else ""
+        with self._lock:
+            self._started[request.host, tool] += 1
+            self._started["", tool] += 1
+            output = next((o for o in self._outputs if self._suffers(o, request.host, tool)), None)
+        env = {**self.environment(request.host)}
+        if output is None:
+            return Run(env)
+        if output.how == "disconnect":
+            return Run(env, disconnect_at=output.at)
+        env[contract.OUTPUT_FAULT] = output.how
+        env[contract.OUTPUT_TOOL] = tool
+        env[contract.OUTPUT_AT] = str(output.at)
+        env[contract.OUTPUT_SED] = output.sed
+        return Run(env)
+
+    def _suffers(self, output: faults.Output, host: str, tool: str) -> bool:
+        return (
+            output.command == tool
+            and output.host in {None, host}
+            and output.nth in {None, self._started[output.host or "", tool]}
+        )
+
+    def environment(self, host: str) -> Mapping[str, str]:
+        """Variables in which a process is that host."""
+        env = {
+            "HOME": str(self._folder / "home"),
+            "LANG": "C.UTF-8",
+            "LOGNAME": host,
+            "SHELL": "/bin/sh",
+            "TMPDIR": str(self._folder / "home"),
+            "USER": host,
+            **self._fabric.environment(self._play.hosts.node(host)),
+        }
+        if host in self._missing:
+            env["PATH"] = f"{self._folder / 'hosts' / host / 'bin'}:{env['PATH']}"
+            env["IBACCEPT_LAB_MISSING"] = " ".join(self._missing[host])
+        if host in self._no_sudo:
+            env["IBACCEPT_LAB_SUDO"] = "refuse"
+        return env
+
+    def served(self, request: Request) -> None:
+        """Let happen what is to happen after this command."""
+        argv = argv_of(request.text)
+        tool = Path(argv[0]).name if argv else ""
+        with self._lock:
+            self._served[tool] += 1
+            count = self._served[tool]
+            due = [hook for command, nth, hook in self._hooks if (command, nth) == (tool, count)]
+        for hook in due:
+            hook()
