@@ -15,8 +15,13 @@ from ibaccept.verdict import Finding
 
 # Names ClusterShell reads as itself and nothing else: no set operators, groups, ranges or blanks.
 _FOLDS = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*(?:/[0-9]{1,3})?\Z")
+_DIGITS = re.compile(r"[0-9]+")
 # A number this long is a GUID or serial in the name, not an index; folding it reads badly.
 _LONG_NUMBER = re.compile(r"[0-9]{7}")
+
+
+_FOLD_CHARS = 400
+"""A node set longer than this has too many gaps to be read; its names are listed instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,15 @@ def fold(names: Sequence[str]) -> str | None:
     except NodeSetException:
         return None
     text = str(folded)
-    # A product such as leaf[01-02]/[1-2] is a set, a list of every name is no fold.
-    return f"{text} ({count(len(names))})" if text.count(",") < len(names) - 1 else None
+    return f"{text} ({count(len(names))})" if len(text) <= _FOLD_CHARS else None
+
+
+def _shapes(findings: Sequence[Finding]) -> Iterable[list[Finding]]:
+    """Findings whose names differ in their numbers only: ``node001`` and ``node002``."""
+    shapes: dict[str, list[Finding]] = {}
+    for finding in findings:
+        shapes.setdefault(_DIGITS.sub("%", finding.subject.name), []).append(finding)
+    return shapes.values()
 
 
 def _entries(findings: Sequence[Finding]) -> tuple[Entry, ...]:
@@ -90,7 +102,7 @@ def _entries(findings: Sequence[Finding]) -> tuple[Entry, ...]:
     for finding in findings:
         same.setdefault(_evidence(finding), []).append(finding)
     entries: list[Entry] = []
-    for alike in same.values():
+    for alike in (shape for identical in same.values() for shape in _shapes(identical)):
         folded = fold([f.subject.name for f in alike]) if len(alike) > 1 else None
         if folded is not None:
             entries.append(Entry(folded, len(alike), alike[0]))

@@ -160,8 +160,8 @@ def schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of verdicts.json."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "ibaccept verdicts.json, schema 1",
         **_DOCUMENT.json_schema(mode="serialization"),
+        "title": "ibaccept verdicts.json, schema 1",
     }
 
 
