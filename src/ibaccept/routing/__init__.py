@@ -1,1 +1,1 @@
-"""TODO."""
+"""LFTs as arrays; paths, reachability, spread, credit loops. Pure: no I/O."""
