@@ -1,0 +1,244 @@
+"""The captures of a run: every command's raw output, on disk before anybody parses it.
+
+``captures/index.jsonl`` holds one JSON object a line, in the order of ``seq``; the raw streams are
+beside it, ``0003-iblinkinfo.txt`` and, where stderr was not empty, ``0003-iblinkinfo.err``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import IO, Any
+
+from ibaccept.errors import IbacceptError
+from ibaccept.transport import Argv, CommandResult, TransportError
+
+CAPTURES = "captures"
+INDEX = "index.jsonl"
+SCHEMA = 1
+
+_FLAGS = ("timed_out", "lost", "truncated", "missing", "sudo_refused")
+
+
+class BundleError(IbacceptError):
+    """A bundle is incomplete or was changed; nothing of it is judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedResult(CommandResult):
+    """A result with the place of its streams in the run's folder.
+
+    Attributes:
+        seq: number in the bundle, from 1.
+        label: what the caller was doing: ``before load``.
+        stdout_file: relative to the run's folder: ``captures/0003-iblinkinfo.txt``.
+        stderr_file: as ``stdout_file``; None where stderr was empty.
+    """
+
+    seq: int = 0
+    label: str = ""
+    stdout_file: str = ""
+    stderr_file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedError:
+    """A host that could not be used for a command.
+
+    Attributes:
+        error: what was raised, and is raised again by a replay.
+    """
+
+    host: str
+    argv: Argv
+    error: TransportError
+    seq: int
+    label: str = ""
+
+
+Entry = CapturedResult | CapturedError
+
+
+class Bundle:
+    """Writes the captures of one run. Safe for threads, and for several processes of one run."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self.run_dir = run_dir
+        self._folder = run_dir / CAPTURES
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._index = self._folder / INDEX
+        self._lock = threading.Lock()
+
+    def record(self, result: CommandResult, label: str = "") -> CapturedResult:
+        """Write a result; it is on disk when this returns."""
+        with self._open_index() as (index, seq):
+            stem = f"{seq:04d}-{_file_name(result.argv[0])}"
+            stderr = f"{stem}.err" if result.stderr else None
+            self._write(f"{stem}.txt", result.stdout)
+            if stderr is not None:
+                self._write(stderr, result.stderr)
+            _append(
+                index,
+                {
+                    "schema": SCHEMA,
+                    "seq": seq,
+                    "label": label,
+                    "host": result.host,
+                    "argv": list(result.argv),
+                    "start": result.start,
+                    "end": result.end,
+                    "exit_code": result.exit_code,
+                    "signal": result.signal,
+                    **{flag: getattr(result, flag) for flag in _FLAGS},
+                    "stdout": f"{stem}.txt",
+                    "stdout_sha256": hashlib.sha256(result.stdout).hexdigest(),
+                    "stderr": stderr,
+                    "stderr_sha256": hashlib.sha256(result.stderr).hexdigest(),
+                },
+            )
+        own = {field.name: getattr(result, field.name) for field in fields(CommandResult)}
+        return CapturedResult(
+            **own,
+            seq=seq,
+            label=label,
+            stdout_file=f"{CAPTURES}/{stem}.txt",
+            stderr_file=None if stderr is None else f"{CAPTURES}/{stderr}",
+        )
+
+    def record_error(self, argv: Sequence[str], error: TransportError, label: str = "") -> None:
+        """Write that a host could not be used for a command."""
+        with self._open_index() as (index, seq):
+            _append(
+                index,
+                {
+                    "schema": SCHEMA,
+                    "seq": seq,
+                    "label": label,
+                    "host": error.host,
+                    "argv": list(argv),
+                    "error": {
+                        "step": error.step,
+                        "message": str(error).removeprefix(f"{error.host}: "),
+                    },
+                },
+            )
+
+    @contextmanager
+    def _open_index(self) -> Iterator[tuple[IO[bytes], int]]:
+        """The index, locked, and the next free number."""
+        with self._lock, self._index.open("a+b") as index:
+            fcntl.flock(index, fcntl.LOCK_EX)
+            index.seek(0)
+            yield index, sum(1 for _ in index) + 1
+
+    def _write(self, name: str, data: bytes) -> None:
+        with (self._folder / name).open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _append(index: IO[bytes], entry: dict[str, Any]) -> None:
+    index.write(json.dumps(entry).encode() + b"\n")
+    index.flush()
+    os.fsync(index.fileno())
+
+
+def _file_name(command: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.+-]", "_", command.rsplit("/", 1)[-1])[:64] or "command"
+
+
+def load(run_dir: Path) -> list[Entry]:
+    """Read a bundle back, in the order of ``seq``.
+
+    Raises:
+        BundleError: there is none, a line is cut, or a file is missing or was changed.
+    """
+    index = run_dir / CAPTURES / INDEX
+    try:
+        lines = index.read_bytes().split(b"\n")
+    except OSError as error:
+        raise BundleError(
+            f"{run_dir} holds no captures ({index} cannot be read: {error.strerror}); "
+            "name the folder of a run"
+        ) from error
+    if lines.pop():
+        raise BundleError(
+            f"{index} ends within line {len(lines) + 1}: the run was cut while it wrote; "
+            "its captures are not complete"
+        )
+    entries = [
+        _entry(run_dir, _decode(line, f"{index}:{number}"), f"{index}:{number}")
+        for number, line in enumerate(lines, 1)
+    ]
+    for number, entry in enumerate(entries, 1):
+        if entry.seq != number:
+            raise BundleError(
+                f"{index}:{number} has number {entry.seq}, expected {number}: a line is missing "
+                "or was added"
+            )
+    return entries
+
+
+def _decode(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except ValueError as error:
+        raise BundleError(f"{where} is not JSON: {error}") from error
+    if not isinstance(entry, dict) or entry.get("schema") != SCHEMA:
+        raise BundleError(f"{where} is not of schema {SCHEMA}; another version wrote this bundle")
+    return entry
+
+
+def _entry(run_dir: Path, entry: dict[str, Any], where: str) -> Entry:
+    try:
+        host, argv = str(entry["host"]), tuple(str(word) for word in entry["argv"])
+        if "error" in entry:
+            error = TransportError(host, entry["error"]["step"], entry["error"]["message"])
+            return CapturedError(host, argv, error, entry["seq"], entry["label"])
+        stderr = entry["stderr"]
+        return CapturedResult(
+            host,
+            argv,
+            _stream(run_dir, entry["stdout"], entry["stdout_sha256"], where),
+            _stream(run_dir, stderr, entry["stderr_sha256"], where),
+            entry["exit_code"],
+            signal=entry["signal"],
+            start=entry["start"],
+            end=entry["end"],
+            **{flag: entry[flag] for flag in _FLAGS},
+            seq=entry["seq"],
+            label=entry["label"],
+            stdout_file=f"{CAPTURES}/{entry['stdout']}",
+            stderr_file=None if stderr is None else f"{CAPTURES}/{stderr}",
+        )
+    except (KeyError, TypeError) as error:
+        raise BundleError(f"{where} lacks or misstates {error}") from error
+
+
+def _stream(run_dir: Path, name: str | None, sha256: str, where: str) -> bytes:
+    if name is None:
+        return b""
+    if "/" in name:
+        raise BundleError(f"{where} names {name!r}, which is not a file of the captures folder")
+    file = run_dir / CAPTURES / name
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise BundleError(
+            f"{file} cannot be read ({error.strerror}) and {where} names it; "
+            "the bundle is not complete"
+        ) from error
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise BundleError(
+            f"{file} was changed after it was captured: its sha256 is not the one in {where}"
+        )
+    return data

@@ -1,0 +1,412 @@
+"""Commands over SSH: one connection a host, several channels on it, a bounded number in all."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import select
+import socket
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import paramiko
+
+from ibaccept.transport import CommandResult, Host, Permit, TransportError
+from ibaccept.transport.connect import (
+    DroppedError,
+    ProxyProcess,
+    SignalTransport,
+    dial,
+    exit_signal,
+    handshake,
+    log_in,
+    retry_delays,
+)
+from ibaccept.transport.fanout import Job, check_permitted, run_each
+from ibaccept.transport.sshconfig import SshSettings, jump_host, resolve
+from ibaccept.transport.wrap import FRAME_ROOM, GRACE, Ending, Wrapped, result_of, wrap
+
+_SESSIONS = 8
+"""Channels at a time on a connection; OpenSSH's MaxSessions is 10."""
+
+_HANDSHAKES = 6
+"""Handshakes at a time with one server; OpenSSH's MaxStartups begins to drop at 10."""
+
+_MAX_JUMPS = 8
+_TICK = 0.2
+_CHUNK = 1 << 16
+
+
+class _Connection:
+    """A logged-in connection, and what it stands on.
+
+    Attributes:
+        uses: commands that run on it and connections that lead through it.
+        used: when it was last let go, to close the longest idle one first.
+    """
+
+    def __init__(self, transport: SignalTransport, let_go: Callable[[], None]) -> None:
+        self.transport = transport
+        self.sessions = threading.BoundedSemaphore(_SESSIONS)
+        self.uses = 0
+        self.used = 0.0
+        self._let_go = let_go
+
+    def close(self) -> None:
+        self.transport.close()
+        let_go, self._let_go = self._let_go, lambda: None
+        let_go()
+
+
+@dataclasses.dataclass(slots=True)
+class _Slot:
+    """The place of one connection; its lock is held while it is being made."""
+
+    lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    connection: _Connection | None = None
+
+
+_Key = tuple[Host, tuple[Host, ...]]
+
+
+class SshTransport:
+    """Runs permitted argv over SSH; implements ``Transport``.
+
+    Args:
+        permit: says which argv may leave.
+        ssh_config: used instead of the user's and the system's OpenSSH configuration.
+        connect_timeout: seconds to connect, for the banner and for the key exchange, each.
+        known_hosts: files looked at before those of the configuration.
+        max_connections: idle connections above this number are closed, longest idle first.
+    """
+
+    def __init__(
+        self,
+        permit: Permit,
+        *,
+        ssh_config: Path | None = None,
+        connect_timeout: float = 10,
+        known_hosts: Sequence[Path] = (),
+        max_connections: int = 64,
+    ) -> None:
+        self._permit = permit
+        self._ssh_config = ssh_config
+        self._connect_timeout = connect_timeout
+        self._known_hosts = tuple(known_hosts)
+        self._max_connections = max_connections
+        self._lock = threading.Lock()
+        self._slots: dict[_Key, _Slot] = {}
+        self._handshakes: defaultdict[tuple[str, int], threading.Semaphore] = defaultdict(
+            lambda: threading.Semaphore(_HANDSHAKES)
+        )
+        self._closed = threading.Event()
+
+    def run(
+        self,
+        host: Host,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        root: bool = False,
+        limit: int = 1 << 30,
+        stdin: bytes = b"",
+    ) -> CommandResult:
+        """See ``Transport.run``."""
+        check_permitted(self._permit, argv)
+        wrapped = wrap(argv, timeout=timeout, root=root and host.sudo, length=len(stdin))
+        with self._session(host) as channel:
+            command = _Running(channel, limit)
+            try:
+                ending = command.drive(wrapped, stdin, timeout)
+            except (paramiko.SSHException, OSError, EOFError) as error:
+                if channel.closed:
+                    ending = Ending(lost=True)
+                else:
+                    raise TransportError(
+                        host.name, "session", f"the server did not run the command: {error}"
+                    ) from error
+        if self._closed.is_set() and ending.lost:
+            raise TransportError(
+                host.name, "session", f"the transport was closed while {argv[0]} ran"
+            )
+        return result_of(host, wrapped, bytes(command.out), bytes(command.err), ending, limit=limit)
+
+    def run_many(
+        self,
+        jobs: Sequence[Job],
+        *,
+        timeout: float,
+        root: bool = False,
+        fan_out: int = 32,
+    ) -> Mapping[int, CommandResult | TransportError]:
+        """See ``Transport.run_many``."""
+        for _, argv in jobs:
+            check_permitted(self._permit, argv)
+        return run_each(
+            lambda host, argv: self.run(host, argv, timeout=timeout, root=root),
+            jobs,
+            fan_out=fan_out,
+            abort=self.close,
+        )
+
+    def close(self) -> None:
+        """Close every connection; the hosts end what still runs. Nothing can be run afterwards."""
+        self._closed.set()
+        with self._lock:
+            found = [slot.connection for slot in self._slots.values()]
+            self._slots.clear()
+        # the later ones may lead through the earlier ones
+        for connection in reversed(found):
+            if connection is not None:
+                connection.close()
+
+    @contextlib.contextmanager
+    def _session(self, host: Host) -> Iterator[paramiko.Channel]:
+        """A channel to run one command on; always closed, which ends the command."""
+        connection = self._acquire(host)
+        try:
+            with connection.sessions:
+                channel = self._open_session(host, connection)
+                try:
+                    yield channel
+                finally:
+                    channel.close()
+        finally:
+            self._release(connection)
+
+    def _open_session(self, host: Host, connection: _Connection) -> paramiko.Channel:
+        error: Exception
+        for delay in (*retry_delays(), None):
+            try:
+                return connection.transport.open_session(timeout=self._connect_timeout)
+            except paramiko.ChannelException as refused:  # MaxSessions, shared with others
+                error = refused
+            except (paramiko.SSHException, OSError, EOFError) as broken:
+                error = broken
+                break
+            if delay is not None:
+                time.sleep(delay)
+        raise TransportError(
+            host.name, "session", f"the server opens no session for a command: {error}"
+        ) from error
+
+    def _acquire(
+        self, host: Host, hops: tuple[Host, ...] | None = None, trail: tuple[_Key, ...] = ()
+    ) -> _Connection:
+        """The connection to a host, made where there is none; to be let go by ``_release``.
+
+        Args:
+            host: where to.
+            hops: hosts to go through, None = what the configuration says.
+            trail: connections being made that wait for this one.
+        """
+        key = (host, hops or ())
+        if key in trail or len(trail) > _MAX_JUMPS:
+            raise TransportError(host.name, "resolve", "ProxyJump leads in a circle")
+        with self._lock:
+            slot = self._slots.setdefault(key, _Slot())
+        with slot.lock:
+            dead = None
+            with self._lock:
+                self._refuse_if_closed(host)
+                connection = slot.connection
+                if connection is not None:
+                    if connection.transport.is_active():
+                        connection.uses += 1
+                        return connection
+                    dead, slot.connection = connection, None
+            if dead is not None:
+                dead.close()
+            connection = self._open(host, hops, (*trail, key))
+            with self._lock:
+                if not self._closed.is_set():
+                    slot.connection = connection
+                    connection.uses += 1
+                    return connection
+        connection.close()
+        self._refuse_if_closed(host)
+        raise AssertionError("closed a moment ago")
+
+    def _refuse_if_closed(self, host: Host) -> None:
+        if self._closed.is_set():
+            raise TransportError(host.name, "session", "the transport was closed")
+
+    def _release(self, connection: _Connection) -> None:
+        idle: list[_Connection] = []
+        with self._lock:
+            connection.uses -= 1
+            connection.used = time.monotonic()
+            held = {key: slot.connection for key, slot in self._slots.items() if slot.connection}
+            spare = len(held) - self._max_connections
+            if spare > 0:
+                candidates = sorted(
+                    (used.used, index, key)
+                    for index, (key, used) in enumerate(held.items())
+                    if used.uses == 0
+                )
+                for _, _, key in candidates[:spare]:
+                    idle.append(held[key])
+                    self._slots[key].connection = None
+        for unused in idle:
+            unused.close()
+
+    def _open(
+        self, host: Host, hops: tuple[Host, ...] | None, trail: tuple[_Key, ...]
+    ) -> _Connection:
+        settings = resolve(host, config=self._ssh_config, known_hosts=self._known_hosts)
+        if hops is None:
+            hops = _hops(host, settings)
+        error: DroppedError
+        for delay in (*retry_delays(), None):
+            try:
+                return self._attempt(host, settings, hops, trail)
+            except DroppedError as dropped:
+                error = dropped
+            if delay is None or self._closed.wait(delay):
+                break
+        raise TransportError(
+            host.name,
+            "connect",
+            f"{settings.endpoint} closed the connection before it greeted, several times "
+            f"({error}); is it overloaded (MaxStartups), or does it refuse this machine?",
+        ) from error
+
+    def _attempt(
+        self,
+        host: Host,
+        settings: SshSettings,
+        hops: tuple[Host, ...],
+        trail: tuple[_Key, ...],
+    ) -> _Connection:
+        with contextlib.ExitStack() as undo:
+            via = None
+            if hops:
+                via = self._through(host, hops, trail)
+                undo.callback(self._release, via)
+            with self._handshake_slot(settings):
+                sock = self._socket(host, settings, via, undo)
+                undo.callback(sock.close)
+                transport = handshake(host.name, settings, sock, self._connect_timeout)
+                undo.callback(transport.close)
+                log_in(host.name, settings, transport)
+            return _Connection(transport, undo.pop_all().close)
+
+    def _handshake_slot(self, settings: SshSettings) -> threading.Semaphore:
+        with self._lock:
+            return self._handshakes[settings.hostname, settings.port]
+
+    def _socket(
+        self,
+        host: Host,
+        settings: SshSettings,
+        via: _Connection | None,
+        undo: contextlib.ExitStack,
+    ) -> socket.socket | paramiko.Channel:
+        if via is not None:
+            return self._tunnel(host, settings, via)
+        if settings.proxy_command is not None:
+            proxy = ProxyProcess(host.name, settings.proxy_command)
+            undo.callback(proxy.close)
+            return proxy.socket
+        return dial(host.name, settings, self._connect_timeout)
+
+    def _through(self, host: Host, hops: tuple[Host, ...], trail: tuple[_Key, ...]) -> _Connection:
+        *before, jump = hops
+        try:
+            # the first of a chain follows its own configuration, a later one the chain
+            return self._acquire(jump, tuple(before) or None, trail)
+        except TransportError as error:
+            raise TransportError(
+                host.name, error.step, f"the way through {jump.name} failed: {error}"
+            ) from error
+
+    def _tunnel(self, host: Host, settings: SshSettings, via: _Connection) -> paramiko.Channel:
+        try:
+            return via.transport.open_channel(
+                "direct-tcpip",
+                (settings.hostname, settings.port),
+                ("127.0.0.1", 0),
+                timeout=self._connect_timeout,
+            )
+        except (paramiko.SSHException, OSError, EOFError) as error:
+            raise TransportError(
+                host.name,
+                "connect",
+                f"the jump host could not reach {settings.endpoint} for us: {error}",
+            ) from error
+
+
+def _hops(host: Host, settings: SshSettings) -> tuple[Host, ...]:
+    try:
+        return tuple(jump_host(text) for text in settings.proxy_jump)
+    except ValueError as error:
+        raise TransportError(host.name, "resolve", str(error)) from error
+
+
+class _Running:
+    """One command on one channel: both streams, read by the calling thread alone."""
+
+    def __init__(self, channel: paramiko.Channel, limit: int) -> None:
+        self._channel = channel
+        self._limit = limit + FRAME_ROOM
+        self.out = bytearray()
+        self.err = bytearray()
+        self._over = False
+
+    def drive(self, wrapped: Wrapped, stdin: bytes, timeout: float) -> Ending:
+        """Start the command and read until it has ended, our limit passes, or it is lost."""
+        channel = self._channel
+        deadline = time.monotonic() + timeout
+        channel.settimeout(timeout)
+        channel.exec_command(wrapped.exec_string.encode("utf-8", "surrogateescape"))
+        poll = select.poll()
+        poll.register(channel.fileno(), select.POLLIN)
+        if stdin:
+            channel.sendall(stdin)
+        timed_out = hung_up = False
+        give_up: float | None = None
+        while True:
+            closed = channel.closed  # before reading: what is readable then is all there is
+            self._read()
+            if closed:
+                break
+            now = time.monotonic()
+            ended = channel.exit_status_ready() or exit_signal(channel) is not None
+            if not hung_up:
+                timed_out = now > deadline and not ended
+                if timed_out or self._over or ended:
+                    # OpenSSH closes stdin by itself when the command has ended, others may not
+                    channel.shutdown_write()
+                    hung_up = True
+                    give_up = now + GRACE + 5
+            if give_up is not None and now > give_up:
+                break
+            poll.poll(_TICK * 1000)
+        code = channel.exit_status if channel.exit_status_ready() else -1
+        name = exit_signal(channel)
+        known = name is not None or code >= 0
+        cut = timed_out or self._over
+        return Ending(
+            code if code >= 0 and name is None else None,
+            name,
+            timed_out=timed_out,
+            lost=not known and not cut,
+            truncated=self._over,
+        )
+
+    def _read(self) -> None:
+        channel = self._channel
+        while channel.recv_ready():
+            self._keep(self.out, channel.recv(_CHUNK))
+        while channel.recv_stderr_ready():
+            self._keep(self.err, channel.recv_stderr(_CHUNK))
+
+    def _keep(self, kept: bytearray, data: bytes) -> None:
+        room = self._limit - len(kept)
+        # the end of stderr holds our own marks: it is kept beyond the limit
+        kept += data[: max(room, 0)] if kept is self.out else data
+        if len(data) > room:
+            self._over = True
