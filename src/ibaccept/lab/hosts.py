@@ -7,18 +7,18 @@ import shlex
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from importlib import import_module
+from dataclasses import replace
 from pathlib import Path
 
 import paramiko
 
-from ibaccept.errors import IbacceptError
 from ibaccept.lab import backend as contract
 from ibaccept.lab import faults
 from ibaccept.lab.backend import Backend
 from ibaccept.lab.scenario import Scenario
 from ibaccept.lab.server import Request, Run
 from ibaccept.lab.shims import write_missing
+from ibaccept.transport.wrap import read_exec_string, unwrap
 
 Hook = Callable[[], None]
 
@@ -26,9 +26,9 @@ Hook = Callable[[], None]
 def argv_of(text: str) -> tuple[str, ...]:
     """The command of an exec string, without the transport's wrapper and without sudo."""
     argv: tuple[str, ...] = ()
-    with contextlib.suppress(ImportError, ValueError, IbacceptError):
-        # The wrapper is the transport's; a plain 'ssh host ibstat' has none.
-        argv = tuple(import_module("ibaccept.transport.wrap").unwrap(text))
+    with contextlib.suppress(ValueError):
+        # A plain 'ssh host ibstat' is not wrapped.
+        argv, _root, _timeout = unwrap(text)
     if not argv:
         try:
             argv = tuple(shlex.split(text))
@@ -39,6 +39,15 @@ def argv_of(text: str) -> tuple[str, ...]:
         while argv[:1] and argv[0].startswith("-"):
             argv = argv[1:]
     return argv
+
+
+def _without_tool(text: str) -> str:
+    """A wrapped command asked for by a name nobody has: the wrapper looks in /usr/sbin itself."""
+    try:
+        wrapped = read_exec_string(text)
+    except ValueError:
+        return text
+    return replace(wrapped, argv=("tool-that-is-not-installed", *wrapped.argv[1:])).exec_string
 
 
 class Hosts:
@@ -88,15 +97,18 @@ class Hosts:
             self._started["", tool] += 1
             output = next((o for o in self._outputs if self._suffers(o, request.host, tool)), None)
         env = {**self.environment(request.host)}
+        text = request.text
+        if tool in self._missing.get(request.host, ()):
+            text = _without_tool(text)
         if output is None:
-            return Run(env)
+            return Run(text, env)
         if output.how == "disconnect":
-            return Run(env, disconnect_at=output.at)
+            return Run(text, env, disconnect_at=output.at)
         env[contract.OUTPUT_FAULT] = output.how
         env[contract.OUTPUT_TOOL] = tool
         env[contract.OUTPUT_AT] = str(output.at)
         env[contract.OUTPUT_SED] = output.sed
-        return Run(env)
+        return Run(text, env)
 
     def _suffers(self, output: faults.Output, host: str, tool: str) -> bool:
         return (

@@ -62,10 +62,12 @@ class Run:
     """How to serve a request.
 
     Attributes:
+        text: what ``sh -c`` gets.
         env: whole environment of the process.
         disconnect_at: per cent of stdout after which the connection is cut; None = not.
     """
 
+    text: str
     env: Mapping[str, str]
     disconnect_at: int | None = None
 
@@ -82,7 +84,10 @@ class Site(Protocol):
         ...
 
     def served(self, request: Request) -> None:
-        """Called when the process has ended, before the client gets its exit status."""
+        """Called when the process has ended, before the client gets its exit status.
+
+        Not called where the client was gone before.
+        """
         ...
 
 
@@ -261,21 +266,24 @@ class SshServer:
         started = time.time()
         answered.wait(_HANDSHAKE_SECONDS)
         code: int | None = None
+
+        def ended(returncode: int) -> None:
+            self.site.served(request)
+            if run.disconnect_at is None:
+                _send_exit(channel, returncode)
+
         try:
             run = self.site.prepare(request)
             process = self._processes.start(
-                ["sh", "-c", request.text], env=run.env, cwd=self._cwd, stdin=subprocess.PIPE
+                ["sh", "-c", run.text], env=run.env, cwd=self._cwd, stdin=subprocess.PIPE
             )
             try:
-                Pump(channel, process, run.disconnect_at).run()
+                Pump(channel, process, run.disconnect_at).run(ended)
             finally:
                 # Whatever became of the channel, the command is left to itself until it ends.
                 code = process.wait()
                 self._processes.forget(process)
-            self.site.served(request)
-            _send_exit(channel, code)
         except Exception as error:  # noqa: BLE001 - a command must not take the server down
-            code = code if code is not None else 255
             with contextlib.suppress(OSError):
                 channel.sendall_stderr(f"ibaccept lab: {error}\n".encode())
                 channel.send_exit_status(255)
