@@ -1,0 +1,229 @@
+"""What was seen of a fabric: one look, frozen. Parts that were not seen say why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from ibaccept.errors import IbacceptError
+from ibaccept.evidence import CaptureRef, Counter, CounterState
+from ibaccept.inventory import Inventory
+from ibaccept.model import Fabric, Guid, Lid, PortId
+from ibaccept.parse.ibstat import IbStat
+from ibaccept.parse.lft import SwitchTable
+from ibaccept.plan import Plan
+from ibaccept.routing.paths import Routes
+from ibaccept.sweep import Sweep
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class NotSeen:
+    """A part of the fabric that could not be looked at.
+
+    Attributes:
+        what: ``the links``.
+        reason: why, in a sentence.
+        hint: what to do next.
+        captures: what the tool did print.
+    """
+
+    what: str
+    reason: str
+    hint: str = ""
+    captures: tuple[CaptureRef, ...] = ()
+
+
+class NotSeenError(IbacceptError):
+    """A test needs a part of the snapshot that is not there. Becomes an error verdict."""
+
+    def __init__(self, part: NotSeen) -> None:
+        self.part = part
+        super().__init__(f"{part.what} could not be seen: {part.reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class SubnetManager:
+    """One subnet manager, as ``sminfo LID`` answered for it.
+
+    Attributes:
+        guid: port GUID it runs on; a switch's own SM answers with the switch's node GUID.
+        state: 3 = master, 2 = standby, 1 = discovering, 0 = not active; None from old tools.
+        state_name: ``SMINFO_MASTER``.
+        capture: the line it was read from.
+    """
+
+    guid: Guid
+    lid: Lid
+    priority: int
+    state: int | None
+    state_name: str | None
+    capture: CaptureRef
+
+
+MASTER, STANDBY = 3, 2
+
+
+@dataclass(frozen=True, slots=True)
+class SubnetManagers:
+    """Every subnet manager the subnet's own SA names, and those of them that did not answer.
+
+    Attributes:
+        found: those that answered.
+        silent: sentences about LIDs that the SA names and that gave no answer.
+        none: captured proof that the observer's port knows no SM, where there is none.
+    """
+
+    found: tuple[SubnetManager, ...] = ()
+    silent: tuple[str, ...] = ()
+    none: CaptureRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A node or port that answered no query, so it is in no selection: judged as not seen."""
+
+    name: str
+    reason: str
+    captures: tuple[CaptureRef, ...] = ()
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One look at the fabric.
+
+    Attributes:
+        observer: host that looked, None when no observer could be used.
+        inventory: who is who.
+        plan: the cabling plan, where the expectations name one.
+        fabric_seen: topology with state and rate of every port.
+        gaps: nodes that did not answer the topology sweep.
+        sweeps: counter sweeps by seconds after the first (0.0 is the first).
+        managers_seen: subnet managers.
+        tables_seen: forwarding tables.
+        tables_file: capture of the tables.
+        hosts: ``ibstat`` of hosts that were asked.
+        lines: captured lines about a port, for evidence.
+        warnings: what a reader must know of the look as a whole.
+        tools: versions.
+    """
+
+    observer: str | None
+    inventory: Inventory
+    plan: Plan | None
+    fabric_seen: Fabric | NotSeen
+    gaps: tuple[Gap, ...] = ()
+    sweeps: Mapping[float, Sweep | NotSeen] = field(default_factory=dict)
+    managers_seen: SubnetManagers | NotSeen = field(
+        default_factory=lambda: NotSeen("the subnet managers", "they were not looked for")
+    )
+    tables_seen: tuple[SwitchTable, ...] | NotSeen = field(
+        default_factory=lambda: NotSeen("the forwarding tables", "they were not looked for")
+    )
+    tables_file: str | None = None
+    hosts: Mapping[str, IbStat | NotSeen] = field(default_factory=dict)
+    lines: Mapping[PortId, tuple[CaptureRef, ...]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fabric(self) -> Fabric:
+        """Nodes, ports and links.
+
+        Raises:
+            NotSeenError: the topology could not be read.
+        """
+        return _seen(self.fabric_seen)
+
+    @property
+    def managers(self) -> SubnetManagers:
+        """Subnet managers.
+
+        Raises:
+            NotSeenError: they could not be asked.
+        """
+        return _seen(self.managers_seen)
+
+    @property
+    def tables(self) -> tuple[SwitchTable, ...]:
+        """Forwarding tables.
+
+        Raises:
+            NotSeenError: they could not be read.
+        """
+        return _seen(self.tables_seen)
+
+    @cached_property
+    def routes(self) -> Routes:
+        """Every route, from the tables.
+
+        Raises:
+            NotSeenError: topology or tables could not be read.
+        """
+        return Routes(self.fabric, self.tables)
+
+    def window(self, seconds: float) -> Window:
+        """Two sweeps, this many seconds apart (or a little more).
+
+        Raises:
+            NotSeenError: one of them could not be made.
+        """
+        return Window(_seen(self.sweeps[0.0]), _seen(self.sweeps[seconds]))
+
+    @cached_property
+    def longest_window(self) -> Window | None:
+        """The first and the last sweep that worked, for evidence; None with less than one."""
+        good = [s for _, s in sorted(self.sweeps.items()) if isinstance(s, Sweep)]
+        return Window(good[0], good[-1]) if good else None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Two sweeps and the time between them."""
+
+    before: Sweep
+    after: Sweep
+
+    @property
+    def seconds(self) -> float | None:
+        """Between the middles of the two sweeps, by the clock of the host that read."""
+        if self.before.middle is None or self.after.middle is None:
+            return None
+        return self.after.middle - self.before.middle
+
+    def counter(self, port: PortId, name: str, *, label: str) -> Counter:
+        """One counter over the window; ``label`` is the port's name for people."""
+        before, after = self.before.reading(port, name), self.after.reading(port, name)
+        bits = (after or before).bits if (after or before) is not None else 0  # type: ignore[union-attr] # one of them is there
+        if before is not None and after is not None and before.bits != after.bits:
+            # one sweep read the 32-bit set, the other the 64-bit one: no common maximum
+            bits = min(before.bits, after.bits)
+        if before is None and after is None:
+            state = CounterState.UNREAD
+            return Counter(name, label, None, None, self.seconds, bits, state)
+        return Counter.between(
+            name,
+            label,
+            before.value if before is not None else None,
+            after.value if after is not None else None,
+            seconds=self.seconds,
+            bits=bits,
+        )
+
+    def why_unread(self, port: PortId, name: str) -> str:
+        """Why a counter of this window is unread."""
+        return self.before.why_unread(port, name) or self.after.why_unread(port, name) or "not read"
+
+
+def _seen(part: T | NotSeen) -> T:
+    if isinstance(part, NotSeen):
+        raise NotSeenError(part)
+    return part
+
+
+def first_lines(captures: Iterable[CaptureRef], limit: int = 3) -> Sequence[CaptureRef]:
+    """The first few captures, for a finding about a whole output."""
+    return tuple(captures)[:limit]

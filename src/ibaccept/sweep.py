@@ -1,0 +1,191 @@
+"""One sweep of the error and data counters of every port, from ibqueryerrors.
+
+A clean port is not listed, so "not listed" is 0 only where the tool proves that it looked: the
+summary counts every node of the fabric and no query failed. Everything else is unread, and unread
+is never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ibaccept import counters
+from ibaccept.model import Fabric, Guid, NodeType, PortId
+from ibaccept.parse import ibqueryerrors
+
+ALL_PORTS = {0, 255}
+"""Port numbers of a query that was about the node as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A counter's value at one sweep, with the width it sticks at."""
+
+    value: int
+    bits: int
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Counters of the fabric at one time.
+
+    Attributes:
+        start: seconds since the epoch on the clock of the host that read.
+        end: as ``start``; each port was read somewhere between the two.
+        file: capture of the error counters, relative to the run's folder.
+        data_file: capture of the data counters.
+        errors: listed rows by port.
+        data: data counters by port.
+        unread: why the ports of a node were not read.
+        unread_ports: why one port was not read.
+        unlisted: why a port that is not listed cannot be taken as 0; None where it can.
+    """
+
+    start: float | None
+    end: float | None
+    file: str
+    data_file: str | None = None
+    errors: Mapping[PortId, ibqueryerrors.PortErrors] = field(default_factory=dict)
+    data: Mapping[PortId, ibqueryerrors.PortData] = field(default_factory=dict)
+    unread: Mapping[Guid, str] = field(default_factory=dict)
+    unread_ports: Mapping[PortId, str] = field(default_factory=dict)
+    unlisted: str | None = None
+
+    @property
+    def middle(self) -> float | None:
+        """The best single time of the sweep."""
+        return None if self.start is None or self.end is None else (self.start + self.end) / 2
+
+    def why_unread(self, port: PortId, name: str) -> str | None:
+        """Why ``reading`` has no value for a counter, None where it has one."""
+        if name in counters.DATA_COUNTERS:
+            row = self.data.get(port)
+            return None if row is not None and name in row.counters else "data counters not listed"
+        kind = counters.COUNTERS.get(name)
+        if kind is None:
+            return f"{name} is no counter that ibqueryerrors reads"
+        errors = self.errors.get(port)
+        listed = errors is not None and name in errors.counters
+        if kind.cap_bit is not None and not listed:
+            return f"{name} is not listed: it is 0, or this device does not measure it"
+        return (
+            self.unread.get(port.guid)
+            or self.unread_ports.get(port)
+            or (self.unlisted if errors is None else None)
+        )
+
+    def reading(self, port: PortId, name: str) -> Reading | None:
+        """Value of a counter; None when it was not read (``why_unread`` says why)."""
+        if self.why_unread(port, name) is not None:
+            return None
+        if name in counters.DATA_COUNTERS:
+            data = self.data[port]
+            return Reading(data.counters[name], data.bits)
+        row = self.errors.get(port)
+        if row is None or name not in row.counters:
+            return Reading(0, counters.WIDTH[name])
+        return Reading(row.counters[name], row.bits(name) or counters.WIDTH[name])
+
+
+def read_sweep(
+    fabric: Fabric,
+    errors: ibqueryerrors.QueryErrors,
+    stderr: str,
+    *,
+    start: float | None,
+    end: float | None,
+    file: str,
+    data: ibqueryerrors.QueryErrors | None = None,
+    data_file: str | None = None,
+) -> Sweep:
+    """Assign the rows of an output to the ports of the fabric.
+
+    Args:
+        fabric: what the topology sweep saw.
+        errors: output of ``ibqueryerrors --skip-sl``.
+        stderr: its stderr, which names the nodes that did not answer.
+        start: see ``Sweep``.
+        end: see ``Sweep``.
+        file: see ``Sweep``.
+        data: output of ``ibqueryerrors --skip-sl --counters``, where it was run.
+        data_file: see ``Sweep``.
+    """
+    by_guid = _owners(fabric)
+    rows: dict[PortId, ibqueryerrors.PortErrors] = {}
+    strangers = 0
+    for row in errors.ports:
+        if row.port == "ALL":
+            continue
+        owner = by_guid.get((row.port_guid, row.port)) or by_guid.get((row.guid, row.port))
+        if owner is None:
+            strangers += row.port != 0
+            continue
+        rows[owner] = row
+    unread, unread_ports, unlisted = _unread(fabric, errors, stderr, strangers)
+    values = {}
+    for block in data.data_blocks if data is not None else ():
+        if block.port != "ALL" and block.guid in fabric.nodes:
+            values[PortId(block.guid, block.port)] = block
+    return Sweep(start, end, file, data_file, rows, values, unread, unread_ports, unlisted)
+
+
+def _owners(fabric: Fabric) -> dict[tuple[Guid | None, int], PortId]:
+    """Ports by what a row shows: a switch's node GUID or a CA's port GUID, and the number."""
+    owners: dict[tuple[Guid | None, int], PortId] = {}
+    for port in fabric.ports():
+        owners[(port.id.guid, port.id.port)] = port.id
+    for port in fabric.ports():
+        if port.guid is not None and fabric.nodes[port.id.guid].type is NodeType.CA:
+            # a port GUID may equal the node GUID (then both name this port)
+            owners[(port.guid, port.id.port)] = port.id
+    return owners
+
+
+def _unread(
+    fabric: Fabric, errors: ibqueryerrors.QueryErrors, stderr: str, strangers: int
+) -> tuple[dict[Guid, str], dict[PortId, str], str | None]:
+    failures = ibqueryerrors.parse_stderr(stderr).failures
+    unread: dict[Guid, str] = {}
+    ports: dict[PortId, str] = {}
+    unknown = 0
+    for failure in failures:
+        owner = fabric.lid_owner.get(int(failure.lid)) if failure.lid is not None else None
+        if owner is None:
+            named = fabric.by_name.get(failure.name.strip(), ())
+            owner = PortId(named[0].guid, 0) if len(named) == 1 else None
+        if owner is None:
+            unknown += 1
+            continue
+        node = fabric.nodes[owner.guid]
+        why = (
+            f"the performance agent of {node.name.strip()} did not answer "
+            f"({failure.query} query failed)"
+        )
+        if node.is_switch and failure.port not in ALL_PORTS:
+            ports[PortId(node.guid, failure.port)] = why
+        else:
+            unread[node.guid] = why
+    return unread, ports, _unlisted(fabric, errors, strangers, len(failures), unknown)
+
+
+def _unlisted(
+    fabric: Fabric, errors: ibqueryerrors.QueryErrors, strangers: int, named: int, unknown: int
+) -> str | None:
+    """Why a port that is not listed cannot be taken as 0; None where the tool proves it looked."""
+    summary = errors.summary
+    if summary is None:
+        return "ibqueryerrors printed no summary, so it did not look at every port"
+    if strangers:
+        return (
+            f"ibqueryerrors lists {strangers} ports that ibnetdiscover did not show: the fabric "
+            "changed between the two"
+        )
+    if summary.nodes_checked < len(fabric.nodes):
+        return f"ibqueryerrors looked at {summary.nodes_checked} of {len(fabric.nodes)} nodes"
+    if unknown or summary.pma_failures > named:
+        return (
+            f"{summary.pma_failures} queries of ibqueryerrors failed and its stderr does not say "
+            "of which nodes"
+        )
+    return None
