@@ -1,0 +1,64 @@
+"""What the tools of infiniband-diags have in common: lines, rows with dots, error texts.
+
+The dotted rows come from libibmad (``fields.c``, ``_mad_dump_field``): name, colon, and dots up
+to column 33. Errors: ``IBEXIT`` prints ``tool: iberror: failed: ...`` (to stdout), ``IBPANIC``
+``ibpanic: [pid] ...`` and ``IBWARN`` ``ibwarn: [pid] function: ...``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ibaccept.parse import ParseError
+
+ROW = re.compile(r"(?P<key>[^:]+):(?P<dots>\.*)(?P<value>.*)\Z")
+"""A dotted row: ``LinkWidthActive:.................4X``."""
+
+_ERROR = re.compile(r"(?:[\w./-]+: )?(?:iberror|ibpanic|IBPANIC|IBERROR): ")
+_NOISE = re.compile(r"(?:ibwarn: \[\d+\] |\S+\.c:\d+; )")
+
+
+def is_error(line: str) -> bool:
+    """True for the line a tool prints when it gives up."""
+    return _ERROR.match(line) is not None
+
+
+def is_noise(line: str) -> bool:
+    """True for a warning of the MAD libraries that can stand between good lines.
+
+    ``ibwarn: [pid] ...`` and ``src/query_smp.c:199; umad (...) bad status 110; ...``.
+    """
+    return _NOISE.match(line) is not None
+
+
+def numbered(tool: str, text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of an output with their 1-based numbers, without line ends.
+
+    Raises:
+        ParseError: nothing was printed, the tool says that it failed, or the last line has no
+            line end. Every tool ends each line, so such a line is cut and its number may lack
+            digits.
+    """
+    if not text.strip():
+        raise ParseError(
+            tool, "nothing was printed; its stderr and exit code say why, then run it again"
+        )
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    for number, line in enumerate(lines, 1):
+        if is_error(line):
+            raise ParseError(
+                tool,
+                "the tool says that it failed, so nothing it printed can be used; "
+                "run it by hand with the same arguments to see why",
+                line=number,
+                text=line,
+            )
+    if lines[-1]:
+        raise ParseError(
+            tool,
+            "the last line is cut (no line end); run it again",
+            line=len(lines),
+            text=lines[-1],
+        )
+    yield from enumerate(lines[:-1], 1)
