@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from ibaccept.report import allure, failure_text, json_report, overall
+from ibaccept.report import NotRun, allure, failure_text, json_report, overall
 from ibaccept.verdict import Outcome
 
 
@@ -79,6 +79,7 @@ def test_a_failure_whole(meta, failed):
 
 
 def test_statuses(meta, verdicts, not_run, passed):
+    not_run = not_run | {"cut-short": NotRun("the run was interrupted")}
     skipped = replace(passed, id="skipped", outcome=Outcome.SKIP, sentence="needs --load")
     items, _ = results([*verdicts, skipped], meta, not_run)
 
@@ -96,6 +97,7 @@ def test_statuses(meta, verdicts, not_run, passed):
         "isl-4x-hdr": ("failed", "2 of 96 inter-switch links are not 4X HDR", True),
         "no-errors": ("broken", "1 of 1,580 links could not be judged", True),
         "fabric-carries": ("skipped", "not run: needs --load", False),
+        "cut-short": ("broken", "not run: the run was interrupted", False),
     }
     assert items["all-cabled"]["statusDetails"]["known"] is True
     assert {name: item["labels"][0]["value"] for name, item in items.items()} == {
@@ -105,6 +107,7 @@ def test_statuses(meta, verdicts, not_run, passed):
         "isl-4x-hdr": "critical",
         "no-errors": "critical",
         "fabric-carries": "normal",
+        "cut-short": "normal",
     }
 
 

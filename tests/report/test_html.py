@@ -184,6 +184,14 @@ def test_a_nasty_name_is_text(meta, failed):
     assert [attrs for _, attrs in found.elements if "onclick" in attrs] == []
 
 
+def test_identity_where_guids_and_ports_do_not_pair(meta, failed, slow_link):
+    subject = Subject("switch", "leaf01", ("0x1",), (3, 4))
+
+    words = page([replace(failed, findings=(replace(slow_link, subject=subject),))], meta).words
+
+    assert words[words.index("leaf01") + 1] == "0x1 ports 3, 4"
+
+
 def test_a_great_many_findings_leave_a_page_that_says_so(meta, failed, slow_link):
     findings = tuple(
         replace(slow_link, subject=Subject("link", f"leaf{i}/1 - spine1/{i}")) for i in range(2500)

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
+import pytest
+
 from ibaccept.report import NotRun, failure_text, junit, overall
 from ibaccept.verdict import Outcome
 
@@ -196,13 +198,39 @@ def test_names_hold_nothing_measured(meta, failed, not_judged):
     assert names(not_judged, not_run=[("isl-4x-hdr", away)]) == both[::-1]
 
 
-def test_a_run_without_times_has_no_duration(meta):
-    text = junit.render((), replace(meta, ended=""), overall((), {}))
+def test_a_run_without_times_has_no_duration(meta, passed):
+    text = junit.render((passed,), replace(meta, ended=""), overall((passed,), {}))
 
     assert parse(text).attrib == {
         "name": "ibaccept",
-        "tests": "0",
+        "tests": "1",
         "failures": "0",
         "errors": "0",
         "skipped": "0",
     }
+
+
+@pytest.mark.parametrize(
+    ("not_run", "cases"),
+    [
+        ({}, [("anything-judged", "error")]),
+        (
+            {"a": NotRun("needs --load", deliberate=True)},
+            [("a", "skipped"), ("anything-judged", "error")],
+        ),
+        (
+            {"a": NotRun("needs --load", deliberate=True), "b": NotRun("interrupted")},
+            [("a", "skipped"), ("b", "error")],
+        ),
+    ],
+)
+def test_a_run_cut_short_or_of_nothing_is_red_in_ci(meta, not_run, cases):
+    root = parse(junit.render((), meta, overall((), not_run)))
+
+    assert [(case.get("name"), case[-1].tag) for case in root.iter("testcase")] == cases
+    assert [root.get(key) for key in ("tests", "failures", "errors", "skipped")] == [
+        str(len(cases)),
+        "0",
+        "1",
+        str(len(cases) - 1),
+    ]

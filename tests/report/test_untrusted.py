@@ -179,7 +179,8 @@ def test_xml_json_and_csv_can_be_read(verdict, meta, not_run):
     ]
     head, *rows = csv.reader(io.StringIO(punchlist.render([verdict]), newline=""), strict=True)
 
-    assert len(root.findall("testsuite/testcase")) == 1 + len(not_run)
+    cases = [c.get("name") for c in root.iter("testcase") if c.get("name") != "anything-judged"]
+    assert len(cases) == 1 + len(not_run)
     assert len(items) == 1 + len(not_run)
     assert {len(row) for row in rows} <= {len(head)}
     starts = {cell.lstrip(' \u00a0\u3000"')[:1] for row in rows for cell in row}

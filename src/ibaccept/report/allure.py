@@ -125,7 +125,7 @@ def _verdict_files(verdict: Verdict, meta: RunMeta) -> Iterator[tuple[str, str]]
 
 def _not_run_file(name: str, entry: NotRun, meta: RunMeta) -> tuple[str, str]:
     item = _base(meta, name, entry.nodeid, entry.kind, "")
-    item.status = Status.SKIPPED
+    item.status = Status.SKIPPED if entry.deliberate else Status.BROKEN
     item.statusDetails = StatusDetails(message=f"not run: {clean(entry.reason)}")
     return item.file_pattern.format(prefix=item.uuid), _text(item)
 

@@ -1,10 +1,9 @@
-"""verdicts.json, schema 1: the data every other report is made from.
+r"""verdicts.json, schema 1: the data every other report is made from.
 
 The layout is section 6 of the design. The file is ASCII: whatever a node calls itself is kept
-exactly, as JSON escapes (a byte that is not UTF-8 as ``\\udc80`` to ``\\udcff``, PEP 383), and
-acts on no terminal. A finding is one line, so that ``grep`` gives
-it whole and two runs compare line by line. What differs between two runs of the same verdicts
-(times, folder) is in top-level keys.
+exactly, as JSON escapes (a byte that is not UTF-8 as ``\udc80`` to ``\udcff``, PEP 383), and acts
+on no terminal. A finding is one line, so that ``grep`` gives it whole and two runs compare line
+by line. What differs between two runs of the same verdicts (times, folder) is in top-level keys.
 """
 
 from __future__ import annotations

@@ -70,24 +70,34 @@ def _case(suite: ET.Element, verdict: Verdict) -> None:
 def _case_not_run(suite: ET.Element, name: str, entry: NotRun) -> None:
     classname, test = names(entry.nodeid, entry.kind, name)
     case = ET.SubElement(suite, "testcase", classname=classname, name=test)
-    ET.SubElement(case, "skipped", type="not-run", message=f"not run: {clean(entry.reason)}")
+    # A CI server colours by this file: what was cut short must not look like what was left out.
+    tag = "skipped" if entry.deliberate else "error"
+    ET.SubElement(case, tag, type="not-run", message=f"not run: {clean(entry.reason)}")
+
+
+def _case_nothing(suite: ET.Element) -> None:
+    case = ET.SubElement(suite, "testcase", classname="ibaccept", name="anything-judged")
+    message = "no entry was judged, so nothing is accepted; see which entries were selected"
+    ET.SubElement(case, "error", type="nothing-judged", message=message)
 
 
 def render(verdicts: Iterable[Verdict], meta: RunMeta, result: Result) -> str:
-    """The text of junit.xml. ``clean`` has taken out all that XML 1.0 cannot hold."""
+    """The text of junit.xml. ``clean`` has taken out all that XML 1.0 cannot hold.
+
+    An entry not run on purpose is skipped, any other is an error; a run that judged nothing has
+    an error of its own.
+    """
     counts = result.counts
-    total = {
-        "tests": counts.passed
-        + counts.failed
-        + counts.errors
-        + counts.waived
-        + counts.skipped
-        + counts.not_run,
-        "failures": counts.failed,
-        "errors": counts.errors,
-        "skipped": counts.waived + counts.skipped + counts.not_run,
+    cut_short = sum(not entry.deliberate for entry in result.not_run.values())
+    nothing = not counts.judged and not counts.errors and not cut_short
+    errors = counts.errors + cut_short + nothing
+    skipped = counts.waived + counts.skipped + counts.not_run - cut_short
+    attributes = {
+        "tests": str(counts.passed + counts.failed + errors + skipped),
+        "failures": str(counts.failed),
+        "errors": str(errors),
+        "skipped": str(skipped),
     }
-    attributes = {key: str(value) for key, value in total.items()}
     if meta.seconds is not None:
         attributes["time"] = f"{meta.seconds:.3f}"
     root = ET.Element("testsuites", {"name": "ibaccept", **attributes})
@@ -107,6 +117,8 @@ def render(verdicts: Iterable[Verdict], meta: RunMeta, result: Result) -> str:
         _case(suite, verdict)
     for name, entry in result.not_run.items():
         _case_not_run(suite, name, entry)
+    if nothing:
+        _case_nothing(suite)
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

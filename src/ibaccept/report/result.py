@@ -46,6 +46,11 @@ class Counts:
     skipped: int = 0
     not_run: int = 0
 
+    @property
+    def judged(self) -> int:
+        """Entries that have an answer, good or bad."""
+        return self.passed + self.failed + self.waived
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -53,7 +58,8 @@ class Result:
 
     Attributes:
         exit_code: 0 with ACCEPTED, or with INCOMPLETE where something was judged, nothing failed
-            or errored and the rest was deliberately not run; 1 otherwise.
+            or errored and the rest was deliberately not run (a skipped verdict is that, too);
+            1 otherwise.
         not_run: by entry id, sorted.
     """
 

@@ -7,7 +7,7 @@ or a command must be copied whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -230,8 +230,3 @@ def closing_lines(result: Result, meta: RunMeta, *, colour: bool = False) -> lis
     lines.append(f"report: {clean(str(meta.run_dir / 'index.html'))}")
     lines.append(paint(str(result.answer), result.answer))
     return lines
-
-
-def whole_text(verdicts: Sequence[Verdict], width: int, *, colour: bool = False) -> str:
-    """Every verdict after the other, an empty line between them."""
-    return "\n\n".join(failure_text(verdict, width, colour=colour) for verdict in verdicts)

@@ -174,11 +174,13 @@ def difference_text(finding: Finding) -> str:
     return f"waived ({clean(finding.waived)}): {text}" if finding.waived is not None else text
 
 
-def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Sort key that puts ``line 9`` before ``line 10``."""
+def natural(text: str) -> tuple[tuple[int, str], ...]:
+    """Sort key that puts ``line 9`` before ``line 10``, however long the number is."""
+    parts = re.split(r"([0-9]+)", text)
+    # Texts and numbers alternate; a number is ordered by its length first.
     return tuple(
-        (0, int(part), part) if part.isdecimal() else (1, 0, part)
-        for part in re.split(r"([0-9]+)", text)
+        (len(number := part.lstrip("0")), number) if place % 2 else (0, part)
+        for place, part in enumerate(parts)
     )
 
 
