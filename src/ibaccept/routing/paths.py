@@ -20,10 +20,10 @@ from ibaccept.errors import InputError
 from ibaccept.evidence import RouteExample
 from ibaccept.model import Fabric, PortId
 from ibaccept.parse.lft import SwitchTable
-from ibaccept.routing.census import Census, census
+from ibaccept.routing.census import Census, Senders, Tally, census
 from ibaccept.routing.route import CODES, Disposition, Reach, Route, Walk, reach_from
 from ibaccept.routing.tables import DELIVERED, Cabling, Tables
-from ibaccept.routing.trees import LOOP, Trees, chunks, trees
+from ibaccept.routing.trees import Trees, chunks, trees
 
 EXAMPLES = 8
 """Undelivered routes shown whole; the counts tell how many there are."""
@@ -98,7 +98,7 @@ class Routes:
         return np.array([i for i, end in enumerate(ends) if end.is_ca and end.lids], dtype=np.int64)
 
     @cached_property
-    def _attached(self) -> NDArray[np.int64]:
+    def attached(self) -> NDArray[np.int64]:
         """Switch of each endpoint, -1 for none."""
         return np.array([end.switch for end in self.cabling.endpoints], dtype=np.int64)
 
@@ -200,7 +200,7 @@ class Routes:
         return [
             self.cabling.endpoints[source].id
             for source in sorted(self.sources.tolist(), key=self._hosts_first)
-            if source != owner and self._crosses(tree, int(self._attached[source]), switch)
+            if source != owner and self._crosses(tree, int(self.attached[source]), switch)
         ]
 
     def _hosts_first(self, endpoint: int) -> tuple[bool, int]:
@@ -232,35 +232,34 @@ class Routes:
         targets = sorted(set(pairs_to))
         for lid in targets:
             self._endpoint(lid)
-        return self._reach(sources, np.array(targets, dtype=np.int64))
-
-    def _reach(self, sources: NDArray[np.int64], lids: NDArray[np.int64]) -> Reach:
-        attached = self._attached[sources]
-        inside = attached >= 0
-        tally = np.zeros((LOOP + 1, len(self.cabling.switches) + 2), dtype=np.int64)
-        shown: list[Route] = []
-        longest: tuple[int, Route] | None = None
+        senders = Senders(self.lfts, sources, self.attached)
+        tally = Tally(len(self.cabling.switches))
+        lids = np.array(targets, dtype=np.int64)
         for part in chunks(self.lfts, lids):
-            owner = self.cabling.owner[part.lids]
-            counted = owner[:, None] != sources[inside][None, :]
-            ends = part.end[:, attached[inside]]
-            crossed = part.crossed[:, attached[inside]]
-            np.add.at(tally, (ends[counted], crossed[counted]), 1)
-            wrong = np.argwhere(counted & (ends != DELIVERED))[: EXAMPLES - len(shown)]
-            shown += [
-                self._route(sources[inside][column], int(part.lids[row]))
-                for row, column in wrong.tolist()
-            ]
-            steps = np.where(counted & (ends == DELIVERED), crossed, 0)
-            most = int(steps.max(initial=0))
-            if most > (longest[0] if longest else 0):
-                row, column = np.unravel_index(int(steps.argmax()), steps.shape)
-                longest = (most, self._route(sources[inside][column], int(part.lids[row])))
-        for route in self._outside(sources[~inside].tolist(), lids):
-            tally[CODES[route.disposition], 0] += 1
-            if route.disposition is not Disposition.DELIVERED and len(shown) < EXAMPLES:
-                shown.append(route)
-        return reach_from(tally, tuple(shown), longest[1] if longest else None)
+            tally.add(part, senders.pairs(part))
+        return self._reach(tally, senders, lids)
+
+    def _reach(self, tally: Tally, senders: Senders, lids: NDArray[np.int64]) -> Reach:
+        """Add the pairs of senders outside all switches, and whole routes as examples."""
+        counts = tally.counts.copy()
+        strays: list[Route] = []
+        for route in self._outside(senders.outside.tolist(), lids):
+            counts[CODES[route.disposition], 0] += 1
+            if route.disposition is not Disposition.DELIVERED:
+                strays.append(route)
+        wrong = [
+            self._from_switch(senders, *at) for places in tally.wrong.values() for at in places
+        ]
+        shown = (*wrong, *strays)[:EXAMPLES]
+        longest = None if tally.longest is None else self._from_switch(senders, *tally.longest)
+        return reach_from(counts, shown, longest)
+
+    def _from_switch(self, senders: Senders, dlid: int, switch: int) -> Route:
+        """The route to a LID from the first sender at a switch that does not own it."""
+        ends = senders.ends
+        owner = int(self.cabling.owner[dlid])
+        at = ends[(self.attached[ends] == switch) & (ends != owner)].tolist()
+        return self.path(self.cabling.endpoints[min(at, key=self._hosts_first)].id, dlid)
 
     def _route(self, endpoint: int, dlid: int) -> Route:
         return self.path(self.cabling.endpoints[int(endpoint)].id, dlid)
@@ -273,27 +272,14 @@ class Routes:
                     yield self._route(source, dlid)
 
     @cached_property
+    def _everyone(self) -> Senders:
+        return Senders(self.lfts, self.sources, self.attached)
+
+    @cached_property
     def _census(self) -> Census:
-        return census(self.lfts, self.sources, self._attached)
+        return census(self.lfts, self._everyone)
 
     @cached_property
     def reach(self) -> Reach:
         """What became of all ordered CA pairs."""
-        tally = self._census.tally.copy()
-        outside = self.sources[self._attached[self.sources] < 0].tolist()
-        strays: list[Route] = []
-        for route in self._outside(outside, self.cabling.ca_lids):
-            tally[CODES[route.disposition], 0] += 1
-            if route.disposition is not Disposition.DELIVERED:
-                strays.append(route)
-        wrong = [self._from_switch(*at) for places in self._census.wrong.values() for at in places]
-        longest = self._census.longest
-        shown = (*wrong, *strays)[:EXAMPLES]
-        return reach_from(tally, shown, None if longest is None else self._from_switch(*longest))
-
-    def _from_switch(self, dlid: int, switch: int) -> Route:
-        """The route to a LID from the first CA port (by LID) at a switch, not the owner's own."""
-        owner = int(self.cabling.owner[dlid])
-        at = self.sources[(self._attached[self.sources] == switch) & (self.sources != owner)]
-        ends = [self.cabling.endpoints[index] for index in at.tolist()]
-        return self.path(min(ends, key=lambda end: end.lids[0]).id, dlid)
+        return self._reach(self._census.tally, self._everyone, self.cabling.ca_lids)

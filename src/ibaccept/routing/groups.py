@@ -1,0 +1,175 @@
+"""Groups of parallel cables, and the best any static table can do with them.
+
+For one switch and one destination switch, the *usable* cables are those that offer the minimal hop
+count. In a plain fabric the destinations behind a switch either share all usable cables or none,
+and each set of cables is a group: N LIDs over U cables put at least ceil(N / U) on the fullest.
+
+Where cables are missing, sets overlap: some destinations may use cables 1 to 8, others 1 to 7 only.
+Judging each set alone would let all of them pile up on one cable; judging the union alone would
+let a forced crowd excuse an unforced one. So overlapping sets are split by density: the
+destinations that have the most LIDs per usable cable form the first group with those cables; they
+are taken out, and so on with what is left (the dense decomposition of the assignment problem).
+Within each group an assignment with ceil(N / U) LIDs a cable exists, and none does better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from ibaccept.routing.tables import Cabling
+
+Kind = tuple[int, ...]
+"""Ports of a switch that some destinations may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Destinations and cables that are judged together.
+
+    Attributes:
+        kinds: which sets of usable ports its destinations have.
+        ports: the cables of the group.
+        lids: destination LIDs.
+    """
+
+    kinds: tuple[Kind, ...]
+    ports: tuple[int, ...]
+    lids: int
+
+    @property
+    def bound(self) -> int:
+        """LIDs on the fullest cable at best: ceil(lids / cables)."""
+        return -(-self.lids // len(self.ports))
+
+
+class Usable:
+    """Usable ports of every switch towards some destination switches."""
+
+    def __init__(self, cabling: Cabling, leaves: NDArray[np.int64]) -> None:
+        """Measure the distances of every switch to the switches ``leaves`` (ascending)."""
+        count = len(cabling.switches)
+        self._cabling = cabling
+        self._leaves = leaves
+        switch, port = np.nonzero(cabling.isl)
+        peer = cabling.target[switch, port]
+        ones = np.ones(switch.size, dtype=np.int8)
+        graph = sparse.csr_array((ones, (switch, peer)), shape=(count, count))
+        self._away = (
+            csgraph.dijkstra(graph.T, unweighted=True, indices=leaves)
+            if leaves.size
+            else np.empty((0, count))
+        )
+
+    def kinds(self, switch: int, leaves: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[Kind]]:
+        """The set of usable ports towards each of ``leaves``.
+
+        Returns:
+            For every leaf an index into the sets, and the sets.
+        """
+        ports = np.flatnonzero(self._cabling.isl[switch])
+        peers = self._cabling.target[switch, ports]
+        rows, back = np.unique(np.searchsorted(self._leaves, leaves), return_inverse=True)
+        nearer = self._away[rows][:, peers] == (self._away[rows, switch] - 1)[:, None]
+        sets, of_row = np.unique(nearer, axis=0, return_inverse=True)
+        return of_row.reshape(-1)[back], [tuple(ports[chosen].tolist()) for chosen in sets]
+
+
+def levels(demand: Mapping[Kind, int]) -> list[Level]:
+    """Split destinations into groups, by shared cables and then by density.
+
+    Args:
+        demand: destination LIDs by their set of usable ports (no set is empty).
+    """
+    found: list[Level] = []
+    waiting = [(dict(demand), {kind: kind for kind in demand})]
+    while waiting:
+        some, original = waiting.pop()
+        for part in _connected(list(some)):
+            dense = _densest({kind: some[kind] for kind in part})
+            ports = {port for kind in dense for port in kind}
+            found.append(
+                Level(
+                    tuple(sorted(origin for kind in dense for origin in _origins(original, kind))),
+                    tuple(sorted(ports)),
+                    sum(some[kind] for kind in dense),
+                )
+            )
+            rest: dict[Kind, int] = {}
+            origins: dict[Kind, Kind] = {}
+            for kind in set(part) - set(dense):
+                left = tuple(port for port in kind if port not in ports)
+                rest[left] = rest.get(left, 0) + some[kind]
+                for origin in _origins(original, kind):
+                    origins[origin] = left
+            if rest:
+                waiting.append((rest, origins))
+    return sorted(found, key=lambda level: level.ports)
+
+
+def _origins(original: Mapping[Kind, Kind], kind: Kind) -> list[Kind]:
+    return [origin for origin, now in original.items() if now == kind]
+
+
+def _connected(kinds: Sequence[Kind]) -> list[list[Kind]]:
+    """Sets that share ports, directly or over others."""
+    leader: dict[int, int] = {}
+
+    def root(port: int) -> int:
+        while leader.setdefault(port, port) != port:
+            port = leader[port]
+        return port
+
+    for kind in kinds:
+        for port in kind[1:]:
+            leader[root(port)] = root(kind[0])
+    parts: dict[int, list[Kind]] = {}
+    for kind in kinds:
+        parts.setdefault(root(kind[0]), []).append(kind)
+    return list(parts.values())
+
+
+def _densest(demand: Mapping[Kind, int]) -> list[Kind]:
+    """The sets with the most LIDs per cable, LIDs(T) / cables(T) (Dinkelbach over minimum cuts)."""
+    chosen = list(demand)
+    while True:
+        lids = sum(demand[kind] for kind in chosen)
+        cables = len({port for kind in chosen for port in kind})
+        better = _denser(demand, lids, cables)
+        if not better:
+            return chosen
+        chosen = better
+
+
+def _denser(demand: Mapping[Kind, int], lids: int, cables: int) -> list[Kind]:
+    """Sets with more than ``lids / cables`` LIDs a cable; empty where there are none.
+
+    Maximises cables * LIDs(T) - lids * cables(T) as a closure problem: source to a set with its
+    LIDs, set to its ports without limit, port to sink with the price of a cable.
+    """
+    kinds = list(demand)
+    if len(kinds) == 1:
+        return []
+    ports = sorted({port for kind in kinds for port in kind})
+    at = {port: 1 + len(kinds) + index for index, port in enumerate(ports)}
+    sink = 1 + len(kinds) + len(ports)
+    total = cables * sum(demand.values())
+    arcs = [(0, 1 + index, cables * demand[kind]) for index, kind in enumerate(kinds)]
+    arcs += [(1 + index, at[port], total) for index, kind in enumerate(kinds) for port in kind]
+    arcs += [(at[port], sink, lids) for port in ports]
+    tails, heads, limits = zip(*arcs, strict=True)
+    capacity = sparse.csr_array(
+        (np.array(limits, dtype=np.int32), (tails, heads)), shape=(sink + 1, sink + 1)
+    )
+    result = csgraph.maximum_flow(capacity, 0, sink)
+    if result.flow_value == total:
+        return []
+    residual = sparse.csr_array(capacity - result.flow)
+    residual.eliminate_zeros()
+    reached = csgraph.breadth_first_order(residual, 0, return_predecessors=False)
+    return [kinds[node - 1] for node in reached.tolist() if 1 <= node <= len(kinds)]
