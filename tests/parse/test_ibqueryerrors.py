@@ -19,6 +19,7 @@ from ibaccept.parse.ibqueryerrors import (
 )
 
 SILENT = [
+    "lossy-sweep",
     "nothing-answers",
     "silent-classportinfo",
     "silent-classportinfo-counters",
@@ -185,7 +186,20 @@ def test_stderr_keeps_every_other_line():
     assert found.failures == (
         PmaFailure("IB_GSI_PORT_COUNTERS", "a, Lid 9 port 1", Lid(3), 255, 2, text.split("\n")[1]),
     )
+    assert found.sweep == ()
     assert found.other == (ParseWarning(1, text.split("\n", maxsplit=1)[0]),)
+
+
+def test_a_lossy_sweep_leaves_nodes_out_of_every_count(golden, golden_stderr):
+    """Six nodes exist; only stderr tells that four were not looked at."""
+    found = parse(golden("ibqueryerrors", "lossy-sweep"))
+    stderr = parse_stderr(golden_stderr("lossy-sweep"))
+
+    assert (found.summary.nodes_checked, found.summary.bad_nodes, len(found.ports)) == (2, 0, 0)
+    assert len(stderr.sweep) == 10
+    assert [(failure.name, failure.lid, failure.port) for failure in stderr.failures] == [
+        ("", 3, 255)
+    ]
 
 
 NAMES = st.text(
@@ -267,6 +281,49 @@ def test_a_cut_output_has_no_summary_and_invents_nothing(output, data):
 
     assert found.summary is None
     assert found.ports == value.ports[: len(found.ports)]
+
+
+@st.composite
+def data_outputs(draw):
+    """(text, [(guid, port, counters, bits)]) of a random output of ``--counters``."""
+    text, rows = "", []
+    for guid in draw(st.lists(st.integers(1, (1 << 64) - 1), min_size=1, max_size=3)):
+        name, ietf = draw(NAMES), draw(st.booleans())
+        names = table.DATA_COUNTERS if ietf else table.DATA_COUNTERS[:4]
+        text += f'Data Counters for 0x{guid:x} "{name}"\n'
+        for port in range(draw(st.integers(1, 3))):
+            values = {key: draw(st.integers(0, (1 << 64) - 1)) for key in names}
+            text += f"   GUID 0x{guid:x} port {port}:" + "".join(
+                f" [{key} == {value} (  infPB)]" for key, value in values.items()
+            )
+            text += "\n"
+            wide = ietf or any(value >> 32 for value in values.values())
+            rows.append((Guid(guid), port, values, 64 if wide else 32))
+    text += (
+        "\n## Summary: 9 nodes checked, 0 bad nodes found\n"
+        f"##          {len(rows)} ports checked, 0 ports have errors beyond threshold\n"
+        "## Thresholds: \n## Suppressed:\n"
+    )
+    return text, rows
+
+
+def read(found):
+    return [(row.guid, row.port, row.counters, row.bits) for row in found.data_blocks]
+
+
+@settings(max_examples=40, deadline=None)
+@given(data_outputs(), st.data())
+def test_data_counters_are_read_back_and_a_cut_invents_none(output, data):
+    text, rows = output
+    cut = text[: data.draw(st.integers(0, len(text) - 1))]
+
+    assert read(parse(text)) == rows
+    try:
+        found = parse(cut)
+    except ParseError:
+        found = QueryErrors((), None, (), ())
+    assert found.summary is None
+    assert read(found) == rows[: len(found.data_blocks)]
 
 
 def shown(port):

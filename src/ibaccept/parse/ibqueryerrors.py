@@ -14,9 +14,10 @@ Source of the format: ``ibqueryerrors.c``::
 
 What it does not say matters as much. Clean nodes are not listed, so "not listed" is clean only if
 the summary counts the node and ``pma_failures`` is 0: a node that does not answer is counted as
-checked and clean. Where only its ClassPortInfo is silent, the rest is read as if it had no
-capabilities: PortXmitWait vanishes and data counters are the 32-bit ones. ``parse_stderr`` names
-the node. The exit code is 1 when a port is listed, 0 otherwise, also after query failures.
+checked and clean, and one that the sweep lost is not counted at all. Where only its ClassPortInfo
+is silent, the rest is read as if it had no capabilities: PortXmitWait vanishes and data counters
+are the 32-bit ones. ``parse_stderr`` names the node. The exit code is 1 when a port is listed, 0
+otherwise, also after failures.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ _PMA_WARNING = re.compile(
     r"ibwarn: \[\d+\] \w+: (?P<query>\S+) query failed on (?P<name>.*), "
     r"(?:Lid (?P<lid>\d+)|DR path .*) port (?P<port>\d+)\s*\Z"
 )
+
+_SWEEP = re.compile(r"\S+\.c:\d+; ")
 
 AllPorts = Literal["ALL"]
 
@@ -170,9 +173,17 @@ class PmaFailure:
 
 @dataclass(frozen=True, slots=True)
 class Stderr:
-    """The tool's stderr: queries that failed, and every other line (kept, to be shown)."""
+    """The tool's stderr.
+
+    Attributes:
+        failures: counter queries without an answer.
+        sweep: lines of the discovery that precedes them. With any, nodes or ports can be missing
+            from the output and from its counts, and the exit code is still 0.
+        other: every other line, kept to be shown.
+    """
 
     failures: tuple[PmaFailure, ...]
+    sweep: tuple[ParseWarning, ...]
     other: tuple[ParseWarning, ...]
 
 
@@ -384,18 +395,20 @@ def parse_stderr(text: str) -> Stderr:
     """Read stderr: which node and port did not answer.
 
     A line looks like ``ibwarn: [7403] print_errors: IB_GSI_PORT_COUNTERS_EXT query failed on
-    node002 HCA-1, Lid 7 port 2``. Never raises: every other line is kept in ``other``.
+    node002 HCA-1, Lid 7 port 2``, one of the sweep ``src/query_smp.c:199; umad (DR path slid 0;
+    dlid 0; 0,1 Attr 0x11:0) bad status 110; Connection timed out``. Never raises.
     """
-    failures = []
-    other = []
+    failures: list[PmaFailure] = []
+    sweep: list[ParseWarning] = []
+    other: list[ParseWarning] = []
     for number, line in enumerate(text.split("\n"), 1):
         match = _PMA_WARNING.match(line)
         if match is None:
             if line.strip():
-                other.append(ParseWarning(number, line))
+                (sweep if _SWEEP.match(line) else other).append(ParseWarning(number, line))
             continue
         lid = None if match["lid"] is None else Lid(int(match["lid"]))
         failures.append(
             PmaFailure(match["query"], match["name"], lid, int(match["port"]), number, line)
         )
-    return Stderr(tuple(failures), tuple(other))
+    return Stderr(tuple(failures), tuple(sweep), tuple(other))
