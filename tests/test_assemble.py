@@ -335,3 +335,26 @@ def test_fabric_of_a_listing(folder, expected):
 
     assert Counter(str(link.rate) for link in to_fabric(topology).links) == expected
     assert gaps(topology) == ()
+
+
+def test_a_peer_is_compared_by_lid_where_rows_have_no_guid():
+    rows = rows_text("two-switches")
+    row = next(line for line in rows.split("\n") if line.startswith("      0x0c42a10300f00201"))
+    other_lid = row.replace("      5    2[", "      6    2[")
+    silent = row.split("==>")[0] + '==>      "Port not available"'
+
+    by_lid = merged(topology_text("two-switches"), rows.replace(row, other_lid))
+    unread = merged(topology_text("two-switches"), rows.replace(row, silent))
+
+    start = "node002 mlx5_0/1 (0x0c42a10300f00200) is cabled to leaf01/2 in ibnetdiscover, but to"
+    line = rows[: rows.index(row)].count("\n") + 1
+    assert by_lid[1] == (f"{start} leaf01/2 in iblinkinfo (line {line})",)
+    assert unread[1] == (f"{start} no peer that answered in iblinkinfo (line {line})",)
+    for fabric, _ in (by_lid, unread):
+        assert rates(fabric) == {**TWO, "node002 mlx5_0/1 - leaf01/2": "None"}
+
+
+def test_port_0_is_the_node_itself():
+    text = ONE_SWITCH + '[0]\t"S-0000000000000004"[1]\t\t# "x" lid 8 4xHDR\n'
+
+    assert to_fabric(ibnetdiscover.parse(text)) == to_fabric(ibnetdiscover.parse(ONE_SWITCH))

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ibaccept.model import UNICAST_LIDS, Guid, Lid, NodeType, PhysState, PortState, Speed, Width
 from ibaccept.parse import ParseError, ParseWarning
@@ -227,6 +228,7 @@ _STATES = {state.value: state for state in PortState}
 _PHYS = {phys.value: phys for phys in PhysState}
 
 
+@lru_cache(maxsize=1024)
 def _hints(text: str | None) -> tuple[str, ...]:
     parts = re.split(r"(?=Could be )", text or "")
     return tuple(part.strip() for part in parts if part.strip())
@@ -237,6 +239,7 @@ def _lid(text: str | None) -> Lid | None:
     return lid if int(lid) in UNICAST_LIDS else None
 
 
+@lru_cache(maxsize=64)
 def _width(text: str | None) -> Width | None:
     try:
         return Width.parse(text or "")
