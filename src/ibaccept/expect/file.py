@@ -1,0 +1,297 @@
+"""expectations.yaml as a whole: read, and refused with every problem before any connection."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ibaccept import units
+from ibaccept.errors import InputError
+from ibaccept.expect.base import Expectation
+from ibaccept.expect.cabling import Cabling
+from ibaccept.expect.head import Head, Job, Waiver, Workloads
+from ibaccept.expect.problems import sentences
+from ibaccept.expect.registry import kinds
+from ibaccept.inventory import Inventory
+from ibaccept.model import Fabric, Rate
+from ibaccept.plan import Plan
+from ibaccept.suggest import did_you_mean
+from ibaccept.yamlfile import Document, InputProblemsError, Where, load
+
+E = TypeVar("E", bound=Expectation)
+LoadFabric = Callable[[Path], Fabric]
+"""Reads the fabric of an earlier run's folder."""
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """The accepted file.
+
+    Attributes:
+        file: how messages call it.
+        entries: in the file's order.
+        lines: line of each entry, by id.
+        plans: cabling plans by the text of ``plan:``; folders of earlier runs are in it only
+            where the loader was given a way to read them.
+    """
+
+    file: str
+    fabric: str
+    entries: tuple[Expectation, ...]
+    lines: Mapping[str, int]
+    version: int = 1
+    adaptive_routing: Literal["on", "off"] | None = None
+    ceilings: Mapping[Rate, units.Bandwidth] | Literal["measure"] | None = None
+    job: Job | None = None
+    workloads: Workloads = field(default_factory=Workloads)
+    waivers: tuple[Waiver, ...] = ()
+    plans: Mapping[str, Plan] = field(default_factory=dict)
+
+    def line_of(self, entry_id: str) -> int:
+        """Line of an entry.
+
+        Raises:
+            KeyError: no such entry.
+        """
+        return self.lines[entry_id]
+
+    def source(self, entry: Expectation) -> str:
+        """``expectations.yaml:9``."""
+        return f"{self.file}:{self.lines[entry.id]}"
+
+    def of_kind(self, kind: type[E]) -> tuple[E, ...]:
+        """Entries of one class, in the file's order."""
+        return tuple(entry for entry in self.entries if isinstance(entry, kind))
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of the first cabling entry: what ``links:`` and ``each: cable`` go by."""
+        return next((self.plans.get(entry.plan) for entry in self.of_kind(Cabling)), None)
+
+    def check(self, inventory: Inventory) -> None:
+        """Hold the names of the file against an inventory.
+
+        Raises:
+            InputError: every name that is not there and every group that is empty.
+        """
+        problems = []
+        if self.job is not None:
+            for role, text in (("clients", self.job.clients), ("storage", self.job.storage)):
+                try:
+                    inventory.node_set(text)
+                except InputError as error:
+                    problems.append(f"{self.file}: job.{role}: {error}")
+        for entry in self.entries:
+            empty = [
+                text
+                for text in dict.fromkeys(node_names(entry))
+                if text in inventory.groups and not inventory.groups[text]
+            ]
+            problems += [
+                f"{self.source(entry)}: {entry.id}: the group {text!r} is empty in {inventory.file}"
+                for text in empty
+            ]
+        if problems:
+            raise InputProblemsError(problems)
+
+
+def node_names(value: Any) -> Iterator[str]:
+    """Every group, pattern or node set an entry (or a selector) names."""
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            part = getattr(value, name)
+            if name in {"between", "group"}:
+                yield from part or ()
+            elif (name in {"nodes", "lids"}) and part is not None:
+                yield part
+            elif isinstance(part, BaseModel):
+                yield from node_names(part)
+
+
+def load_expectations(
+    path: Path, *, name: str | None = None, load_fabric: LoadFabric | None = None
+) -> Expectations:
+    """Read expectations.yaml; nothing is accepted unless all of it is right.
+
+    Args:
+        path: the file. Plans and recorded results are relative to its folder.
+        name: how messages call it, default the path as given.
+        load_fabric: reads the folder of an earlier run given as a plan.
+
+    Raises:
+        InputError: every problem, a sentence each.
+    """
+    return read_expectations(load(path, name=name), folder=path.parent, load_fabric=load_fabric)
+
+
+def read_expectations(
+    document: Document, *, folder: Path, load_fabric: LoadFabric | None = None
+) -> Expectations:
+    """As ``load_expectations``, from a loaded document.
+
+    Raises:
+        InputError: every problem, a sentence each.
+    """
+    return _Reader(document, folder, load_fabric).read()
+
+
+@dataclass
+class _Reader:
+    document: Document
+    folder: Path
+    load_fabric: LoadFabric | None
+    problems: list[str] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
+    plans: dict[str, Plan] = field(default_factory=dict)
+
+    def read(self) -> Expectations:
+        raw = self.document.value
+        if not isinstance(raw, dict):
+            raise InputError(
+                self.document.problem((), "must be a mapping with version, fabric, expect")
+            )
+        head: Head | None = None
+        try:
+            head = Head.model_validate(raw)
+        except ValidationError as error:
+            self.problems += sentences(error, self.document, (), Head)
+        listed = raw.get("expect")
+        entries = []
+        if isinstance(listed, list):
+            if not listed:
+                self.problem(("expect",), "expect: there is no entry, so nothing would be judged")
+            entries = [self.entry(value, ("expect", n)) for n, value in enumerate(listed)]
+        accepted = tuple(entry for entry in entries if entry is not None)
+        for n, entry in enumerate(entries):
+            if entry is not None:
+                self.files(entry, ("expect", n))
+        if head is not None:
+            self.together(head, accepted, entries)
+        if self.problems or head is None:
+            raise InputProblemsError(sorted(self.problems, key=self.order))
+        return Expectations(
+            self.document.file,
+            head.fabric,
+            accepted,
+            self.lines,
+            head.version,
+            head.adaptive_routing,
+            head.ceilings,
+            head.job,
+            head.workloads,
+            head.waivers,
+            self.plans,
+        )
+
+    def problem(self, where: Where, sentence: str) -> None:
+        self.problems.append(self.document.problem(where, sentence))
+
+    def order(self, problem: str) -> tuple[bool, int]:
+        """By line; problems of other files (plans) last."""
+        own = re.match(re.escape(self.document.file) + r":(\d+): ", problem)
+        return (own is None, int(own.group(1)) if own else 0)
+
+    def entry(self, value: Any, where: Where) -> Expectation | None:
+        if not isinstance(value, dict):
+            self.problem(where, f"an entry is a mapping with id and kind, not {value!r}")
+            return None
+        entry_id = value.get("id")
+        subject = f"{entry_id}: " if isinstance(entry_id, str) else ""
+        if isinstance(entry_id, str):
+            line = self.document.line((*where, "id"))
+            if entry_id in self.lines:
+                self.problem(
+                    (*where, "id"),
+                    f"the id {entry_id!r} is already used in line {self.lines[entry_id]}",
+                )
+            self.lines.setdefault(entry_id, line)
+        kind = value.get("kind")
+        if "kind" not in value:
+            self.problem(where, f"{subject}the key 'kind' is missing")
+            return None
+        cls = kinds().get(kind) if isinstance(kind, str) else None
+        if cls is None:
+            near = did_you_mean(str(kind), kinds())
+            self.problem((*where, "kind"), f"{subject}unknown kind {kind!r}{near}")
+            return None
+        try:
+            return cls.model_validate(value)
+        except ValidationError as error:
+            self.problems += sentences(error, self.document, where, cls, subject)
+            return None
+
+    def files(self, entry: Expectation, where: Where) -> None:
+        """Read the plan an entry names."""
+        if not isinstance(entry, Cabling) or entry.plan in self.plans:
+            return
+        try:
+            plan = self.plan(entry.plan)
+        except InputProblemsError as error:
+            self.problems += error.problems
+        except InputError as error:
+            self.problem((*where, "plan"), f"{entry.id}: plan: {error}")
+        else:
+            if plan is not None:
+                self.plans[entry.plan] = plan
+
+    def plan(self, text: str) -> Plan | None:
+        path = self.folder / text
+        if not path.is_dir():
+            if not path.exists():
+                raise InputError(f"there is no file {path}")
+            return Plan.load(path)
+        if not (path / "captures" / "index.jsonl").is_file():
+            raise InputError(f"the folder {text} is not that of a run")
+        if self.load_fabric is None:
+            return None
+        return Plan.from_fabric(self.load_fabric(path), name=text)
+
+    def together(
+        self, head: Head, accepted: tuple[Expectation, ...], entries: list[Expectation | None]
+    ) -> None:
+        """What only the whole file shows."""
+        planned = {entry.plan for entry in accepted if isinstance(entry, Cabling)}
+        for n, entry in enumerate(entries):
+            if entry is None:
+                continue
+            for sentence in self.needs(head, entry):
+                self.problem(("expect", n), f"{entry.id}: {sentence}")
+            if getattr(entry, "each", None) is not None and len(planned) != 1:
+                count = "none" if not planned else str(len(planned))
+                self.problem(
+                    ("expect", n, "each"),
+                    f"{entry.id}: each: cable needs exactly one plan in the entries of kind "
+                    f"cabling; they name {count}",
+                )
+        self.waivers(head)
+
+    def needs(self, head: Head, entry: Expectation) -> Iterator[str]:
+        if entry.needs_job and head.job is None:
+            yield f"{entry.kind} needs 'job:' with clients and storage"
+        for workload in entry.workloads_needed:
+            if getattr(head.workloads, workload) is None:
+                yield f"{entry.kind} needs 'workloads:' with {workload}"
+        if (
+            entry.is_under_load
+            and not entry.workloads_needed
+            and head.workloads.filesystem is None
+            and head.workloads.rdma is None
+        ):
+            yield "window: load needs 'workloads:' with filesystem or rdma"
+
+    def waivers(self, head: Head) -> None:
+        told: dict[tuple[str, str], int] = {}
+        for n, waiver in enumerate(head.waivers):
+            at: Where = ("waivers", n, "expectation")
+            if waiver.expectation not in self.lines:
+                near = did_you_mean(waiver.expectation, self.lines)
+                self.problem(at, f"a waiver for {waiver.expectation!r}, which is no entry{near}")
+            key = (waiver.expectation, waiver.subject)
+            if key in told:
+                self.problem(at, f"{key[1]} of {key[0]} is already waived in line {told[key]}")
+            told.setdefault(key, self.document.line(at))

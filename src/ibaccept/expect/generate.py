@@ -1,0 +1,94 @@
+"""Files made from the kinds: the JSON schema for editors and the page that explains every kind."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import operator
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, create_model
+from pydantic_core import PydanticUndefined
+
+from ibaccept.expect.base import Expectation
+from ibaccept.expect.head import Head
+from ibaccept.expect.registry import kinds
+
+SCHEMA_FILE = Path("docs/expectations.schema.json")
+KINDS_FILE = Path("docs/expectations.md")
+COMMAND = "ibaccept schema"
+"""What writes the files again, for messages."""
+
+_BY_KIND = Field(discriminator="kind")
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of expectations.yaml."""
+    entry: Any = Annotated[functools.reduce(operator.or_, kinds().values()), _BY_KIND]
+    whole = create_model("Expectations", __base__=Head, expect=(list[entry], ...))
+    schema = whole.model_json_schema(by_alias=True)
+    schema["title"] = "expectations.yaml of ibaccept"
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return schema
+
+
+def schema_text() -> str:
+    """``docs/expectations.schema.json``."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def kinds_markdown() -> str:
+    """``docs/expectations.md``: a section for each kind, from its docstring and fields."""
+    parts = [
+        "# Kinds of expectations",
+        "<!-- Made from the docstrings by `" + COMMAND + "`. Do not edit. -->",
+        "Every entry has `id` and `kind`, and may have `because`, `severity` "
+        "(blocker, critical, normal, minor, trivial) and `marks`.",
+    ]
+    for name, cls in kinds().items():
+        load = " Judged only with `--load`." if cls.needs_load else ""
+        parts += [f"## {name}", f"Area: {cls.area}.{load}", inspect.getdoc(cls) or "", _table(cls)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(cls: type[Expectation]) -> str:
+    rows = ["| key | default | meaning |", "|---|---|---|"]
+    for name, field in cls.model_fields.items():
+        if name in Expectation.model_fields:
+            continue
+        default = "required"
+        if field.default is not PydanticUndefined:
+            default = "" if field.default is None else f"`{_plain(field.default)}`"
+        rows.append(f"| `{field.alias or name}` | {default} | {field.description or ''} |")
+    return "\n".join(rows)
+
+
+def _plain(value: Any) -> str:
+    return str(getattr(value, "type", value))
+
+
+def generated() -> dict[Path, str]:
+    """Every generated file and what it must hold."""
+    return {SCHEMA_FILE: schema_text(), KINDS_FILE: kinds_markdown()}
+
+
+def write_generated(root: Path) -> tuple[Path, ...]:
+    """Write the files below the project's root; gives their paths."""
+    for name, text in generated().items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    return tuple(root / name for name in generated())
+
+
+def check_generated(root: Path) -> tuple[str, ...]:
+    """A sentence for each file that is missing or stale; empty when all are up to date."""
+    problems = []
+    for name, text in generated().items():
+        path = root / name
+        if not path.is_file():
+            problems.append(f"{name} is missing; run '{COMMAND}'")
+        elif path.read_text("utf-8") != text:
+            problems.append(f"{name} is stale; run '{COMMAND}'")
+    return tuple(problems)
