@@ -153,7 +153,7 @@ class _Reader:
         raw = self.document.value
         if not isinstance(raw, dict):
             raise InputError(
-                self.document.problem((), "must be a mapping with version, fabric, expect")
+                self.document.problem((), "must be a mapping with version, fabric and expect")
             )
         head: Head | None = None
         try:

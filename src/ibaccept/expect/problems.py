@@ -72,26 +72,28 @@ def _sentence(detail: ErrorDetails, model: type[BaseModel]) -> tuple[Where, str]
         return where[:-1], f"{_name(where)}: must be two names"
     if kind == "missing":
         return where[:-1], f"the key {where[-1]!r} is missing"
-    name = _name(where)
-    prefix = f"{name}: " if name else ""
     if kind == "value_error":
         cause = context["error"]
-        if isinstance(cause, KeyedError):
-            where = (*where, *cause.path)
-            prefix = f"{_name(where)}: "
-        return where, f"{prefix}{cause}"
-    if kind == "literal_error":
-        allowed = re.findall(r"'([^']*)'", context["expected"]) or [context["expected"]]
-        near = closest(str(value), allowed)
-        hint = f"did you mean {near!r}?" if near else f"known are {', '.join(allowed)}"
-        return where, f"{prefix}{shown(value)} is not known here; {hint}"
-    advice = _ADVICE.get(kind)
-    if kind == "string_pattern_mismatch":
-        advice = _PATTERNS.get(str(where[0]))
-    if kind == "too_short" or advice is None:
-        text = detail["msg"].replace("Input should", "must", 1)
-        return where, f"{prefix}{text}, not {shown(value)}"
-    return where, prefix + advice.format(input=shown(value), **context)
+        where = (*where, *cause.path) if isinstance(cause, KeyedError) else where
+        said = str(cause)
+    elif kind == "literal_error":
+        said = f"{shown(value)} is not known here; {_known(str(value), context['expected'])}"
+    else:
+        advice = _PATTERNS.get(str(where[0])) if kind.endswith("mismatch") else _ADVICE.get(kind)
+        if advice is None:
+            text = detail["msg"].replace("Input should", "must", 1)
+            said = f"{text}, not {shown(value)}"
+        else:
+            said = advice.format(input=shown(value), **context)
+    name = _name(where)
+    return where, f"{name}: {said}" if name else said
+
+
+def _known(word: str, expected: str) -> str:
+    """The end of a sentence, from pydantic's ``'a', 'b' or 'c'``."""
+    allowed = re.findall(r"'([^']*)'", expected) or [expected]
+    near = closest(word, allowed)
+    return f"did you mean {near!r}?" if near else f"known are {', '.join(allowed)}"
 
 
 def shown(value: Any) -> str:
