@@ -14,11 +14,13 @@ Exec string: ``exec sh -c 'SCRIPT' ibaccept TOKEN TIMEOUT MODE LENGTH argv...`` 
 - Lines that begin with TOKEN, random for each command, frame both streams. What a login script
   prints before the first one is dropped; the marks are stripped from what the caller sees.
 
-Root's processes cannot be signalled by the user who asked sudo for them: the watchdog then asks
-``sudo -n kill``. Where sudoers does not allow that, it says on stderr what was left running.
+With sudo, the user may signal the sudo process but not root's tool. sudo relays TERM, though not
+from its own process group, so it is sent from a session of its own (``setsid``). KILL cannot be
+relayed: it takes ``sudo -n kill``. Where sudoers does not allow that and root's tool ignores TERM,
+sudo is left alone (killing it would only hide the tool) and stderr says what was left running.
 
-Works with dash, busybox sh and bash; the script has no line breaks, no single quote and no ``!``,
-so that csh and fish as login shells pass it on too.
+Works with dash, busybox sh and bash. The script has no line break, no single quote and no double
+backslash, which login shells other than sh quote differently (words of an argv may have them).
 """
 
 from __future__ import annotations
@@ -66,14 +68,16 @@ wait $c; exec 3<&-; i=0;
 if alive; then
 kill -TERM -$$ || kill -TERM $$;
 while alive && [ $i -lt 20 ]; do
-if [ $i -eq 3 ] && [ "$m" = root ]; then sudo -n -- kill -TERM -- -$$; fi;
+if [ $i -eq 1 ] && [ "$m" = root ]; then setsid kill -TERM $$; fi;
+if [ $i -eq 8 ] && [ "$m" = root ]; then sudo -n -- kill -TERM -- -$$; fi;
 sleep 0.1 || sleep 1; i=$(( i + 1 )); done;
 if alive; then
-kill -KILL $$; if [ "$m" = root ]; then sudo -n -- kill -KILL -- $$; fi;
+if [ "$m" = root ]; then sudo -n -- kill -KILL -- $$; else kill -KILL $$; fi;
 sleep 0.1 || sleep 1; fi;
 fi;
 if alive; then printf "\n%s left %s\n" "$t" $$ >&4; fi;
 printf "\n%s end %s\n" "$t" "$(date +%s.%N)" >&4;
+if alive && [ "$m" = root ]; then exit; fi;
 if [ $i -gt 0 ] && [ "$m" = root ]; then exec 4>&-; sudo -n -- kill -KILL -- -$$; fi;
 kill -KILL -$$ ) & );
 printf "%s\n" "$t";

@@ -1,0 +1,240 @@
+"""The captures folder: written before anybody parses, replayed exactly, never half."""
+
+import hashlib
+import json
+import threading
+
+import pytest
+
+from ibaccept.bundle import Bundle, BundleError, CapturedResult, load
+from ibaccept.transport import CommandResult, Host, TransportError
+from ibaccept.transport.replay import RecordingTransport, ReplayTransport
+
+HOST = Host("mgmt")
+
+
+class Scripted:
+    """A transport that gives what it is told, in order."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def run(self, *_, **__):
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def run_many(self, jobs, *, timeout, root=False, fan_out=32):
+        raise NotImplementedError
+
+    def close(self):
+        self.closed = True
+
+
+def result(*argv, stdout=b"out\xff\n", **changes):
+    values = {"stderr": b"", "exit_code": 0, "start": 1.25, "end": 2.5} | changes
+    return CommandResult("mgmt", argv, stdout, **values)
+
+
+def record(run_dir, *answers, label=""):
+    transport = RecordingTransport(Scripted(*answers), Bundle(run_dir))
+    given = []
+    with transport.labelled(label):
+        for answer in answers:
+            argv = answer.argv if isinstance(answer, CommandResult) else ("sminfo",)
+            try:
+                given.append(transport.run(HOST, argv, timeout=1))
+            except TransportError as error:
+                given.append(error)
+    return given
+
+
+def test_the_index_and_the_files_are_as_documented(tmp_path):
+    record(tmp_path, result("/usr/sbin/iblinkinfo", "--line", stderr=b"e"), label="before")
+    record(tmp_path, result("sminfo", stdout=b"", exit_code=None, signal="KILL", lost=True))
+
+    lines = (tmp_path / "captures/index.jsonl").read_text().splitlines()
+    files = {path.name: path.read_bytes() for path in (tmp_path / "captures").iterdir()}
+
+    assert [json.loads(line) for line in lines] == [
+        {
+            "schema": 1, "seq": 1, "label": "before", "host": "mgmt",
+            "argv": ["/usr/sbin/iblinkinfo", "--line"], "start": 1.25, "end": 2.5,
+            "exit_code": 0, "signal": None, "timed_out": False, "lost": False,
+            "truncated": False, "missing": False, "sudo_refused": False,
+            "stdout": "0001-iblinkinfo.txt",
+            "stdout_sha256": hashlib.sha256(b"out\xff\n").hexdigest(),
+            "stderr": "0001-iblinkinfo.err", "stderr_sha256": hashlib.sha256(b"e").hexdigest(),
+        },
+        {
+            "schema": 1, "seq": 2, "label": "", "host": "mgmt", "argv": ["sminfo"],
+            "start": 1.25, "end": 2.5, "exit_code": None, "signal": "KILL", "timed_out": False,
+            "lost": True, "truncated": False, "missing": False, "sudo_refused": False,
+            "stdout": "0002-sminfo.txt", "stdout_sha256": hashlib.sha256(b"").hexdigest(),
+            "stderr": None, "stderr_sha256": hashlib.sha256(b"").hexdigest(),
+        },
+    ]  # fmt: skip
+    del files["index.jsonl"]
+    assert files == {
+        "0001-iblinkinfo.txt": b"out\xff\n",
+        "0001-iblinkinfo.err": b"e",
+        "0002-sminfo.txt": b"",
+    }
+
+
+def test_a_replay_gives_the_same_in_the_same_order_errors_included(tmp_path):
+    answers = [
+        result("perfquery", "3", "1", stdout=b"first"),
+        result("perfquery", "3", "1", stdout=b"second", stderr=b"warn", timed_out=True),
+        result("a\udcffb", stdout=b"", missing=True, exit_code=127),
+        TransportError("mgmt", "connect", "refused the connection"),
+    ]
+    given = record(tmp_path, *answers)
+
+    replay = ReplayTransport(tmp_path)
+    again = [replay.run(HOST, answer.argv, timeout=9) for answer in answers[:3]]
+    with pytest.raises(TransportError) as caught:
+        replay.run(HOST, ("sminfo",), timeout=9)
+
+    assert again == given[:3]
+    assert again[1] == CapturedResult(
+        "mgmt", ("perfquery", "3", "1"), b"second", b"warn", 0, start=1.25, end=2.5,
+        timed_out=True, seq=2, stdout_file="captures/0002-perfquery.txt",
+        stderr_file="captures/0002-perfquery.err",
+    )  # fmt: skip
+    assert (caught.value.host, caught.value.step, str(caught.value)) == (
+        "mgmt",
+        "connect",
+        "mgmt: refused the connection",
+    )
+
+
+def test_a_replay_says_what_the_bundle_does_not_hold(tmp_path):
+    record(tmp_path, result("sminfo"))
+    replay = ReplayTransport(tmp_path)
+    jobs = [(HOST, ("sminfo",)), (HOST, ("sminfo",)), (Host("other"), ("sminfo",))]
+
+    results = replay.run_many(jobs, timeout=1)
+
+    tail = f"run the suite against the fabric, or judge only what {tmp_path} saw"
+    assert {n: r.stdout if n == 0 else (r.step, str(r)) for n, r in results.items()} == {
+        0: b"out\xff\n",
+        1: (
+            "replay",
+            "mgmt: this bundle does not hold call 2 of 'sminfo' (it holds 1 of them); " + tail,
+        ),
+        2: (
+            "replay",
+            "other: this bundle does not hold call 1 of 'sminfo' (it was not run then); " + tail,
+        ),
+    }
+
+
+def test_a_result_is_on_disk_before_the_caller_has_it(tmp_path):
+    bundle = Bundle(tmp_path)
+    captured = RecordingTransport(Scripted(result("sminfo")), bundle).run(
+        HOST, ("sminfo",), timeout=1
+    )
+
+    assert load(tmp_path) == [captured]
+
+
+def test_many_threads_and_two_writers_number_without_gaps(tmp_path):
+    writers = [Bundle(tmp_path), Bundle(tmp_path)]
+    threads = [
+        threading.Thread(target=writers[n % 2].record, args=(result("echo", str(n)), "x"))
+        for n in range(30)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    entries = load(tmp_path)
+
+    assert [entry.seq for entry in entries] == list(range(1, 31))
+    assert sorted(int(entry.argv[1]) for entry in entries) == list(range(30))
+
+
+def test_run_many_records_each_as_it_comes_and_close_reaches_the_inner(tmp_path):
+    inner = Scripted(result("echo", "a"), TransportError("mgmt", "connect", "no"))
+    transport = RecordingTransport(inner, Bundle(tmp_path))
+
+    results = transport.run_many(
+        [(HOST, ("echo", "a")), (HOST, ("echo", "b"))], timeout=1, fan_out=1
+    )
+    transport.close()
+
+    assert [results[0].seq, str(results[1])] == [1, "mgmt: no"]
+    assert [(entry.seq, entry.argv) for entry in load(tmp_path)] == [
+        (1, ("echo", "a")),
+        (2, ("echo", "b")),
+    ]
+    assert inner.closed
+
+
+def damage_change(folder):
+    (folder / "0001-sminfo.txt").write_bytes(b"other")
+    return "0001-sminfo.txt was changed after it was captured"
+
+
+def damage_remove(folder):
+    (folder / "0002-ibstat.err").unlink()
+    return "0002-ibstat.err cannot be read (No such file or directory)"
+
+
+def damage_cut(folder):
+    index = folder / "index.jsonl"
+    index.write_bytes(index.read_bytes()[:-5])
+    return "index.jsonl ends within line 2"
+
+
+def damage_drop(folder):
+    index = folder / "index.jsonl"
+    index.write_bytes(index.read_bytes().split(b"\n", 1)[1])
+    return "index.jsonl:1 has number 2, expected 1"
+
+
+def damage_key(folder):
+    index = folder / "index.jsonl"
+    index.write_text(index.read_text().replace('"exit_code"', '"exit"'))
+    return "index.jsonl:1 lacks or misstates 'exit_code'"
+
+
+def damage_path(folder):
+    index = folder / "index.jsonl"
+    index.write_text(index.read_text().replace("0001-sminfo.txt", "../0001-sminfo.txt"))
+    return "index.jsonl:1 names '../0001-sminfo.txt'"
+
+
+def damage_json(folder):
+    (folder / "index.jsonl").write_text("{\n")
+    return "index.jsonl:1 is not JSON"
+
+
+def damage_schema(folder):
+    (folder / "index.jsonl").write_text('{"schema": 2}\n')
+    return "index.jsonl:1 is not of schema 1"
+
+
+def damage_all(folder):
+    (folder / "index.jsonl").unlink()
+    return "holds no captures"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damage_change, damage_remove, damage_cut, damage_drop, damage_key, damage_path,
+        damage_json, damage_schema, damage_all,
+    ],
+)  # fmt: skip
+def test_a_damaged_bundle_is_refused_and_the_file_named(tmp_path, damage):
+    record(tmp_path, result("sminfo"), result("ibstat", stderr=b"e"))
+    expected = damage(tmp_path / "captures")
+
+    with pytest.raises(BundleError) as caught:
+        ReplayTransport(tmp_path)
+
+    assert expected in str(caught.value)
