@@ -297,7 +297,8 @@ def _topology(
             (),
             {},
         )
-    observer.warnings += sentences
+    # A sentence of merge is a port or node that was not seen whole, or seen as two things.
+    gaps += [Gap(sentence, sentence) for sentence in sentences]
     return topology, fabric, tuple(_unique(gaps)), _lines(fabric, info, file)
 
 

@@ -145,7 +145,8 @@ def _owners(fabric: Fabric) -> dict[tuple[Guid | None, int], PortId]:
 def _unread(
     fabric: Fabric, errors: ibqueryerrors.QueryErrors, stderr: str, strangers: int
 ) -> tuple[dict[Guid, str], dict[PortId, str], str | None]:
-    failures = ibqueryerrors.parse_stderr(stderr).failures
+    said = ibqueryerrors.parse_stderr(stderr)
+    failures = said.failures
     unread: dict[Guid, str] = {}
     ports: dict[PortId, str] = {}
     unknown = 0
@@ -166,6 +167,9 @@ def _unread(
             ports[PortId(node.guid, failure.port)] = why
         else:
             unread[node.guid] = why
+    if said.sweep:
+        why = f"the sweep of ibqueryerrors was not whole: {said.sweep[0].text.strip()}"
+        return unread, ports, why
     return unread, ports, _unlisted(fabric, errors, strangers, len(failures), unknown)
 
 

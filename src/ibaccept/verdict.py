@@ -83,6 +83,7 @@ class Verdict:
         sentence: ``2 of 96 inter-switch links are not 4X HDR``.
         source: ``expectations.yaml:9``.
         area: what the entry is about (Allure feature): ``links``, ``cabling``, ...
+        severity: ``blocker``, ``critical``, ``normal``, ``minor`` or ``trivial``.
         notes: what a reader must know beside the findings (remedies, limits of the claim).
     """
 
@@ -96,6 +97,7 @@ class Verdict:
     findings: tuple[Finding, ...] = ()
     source: str = ""
     area: str = ""
+    severity: str = "normal"
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -114,7 +114,11 @@ def node_names(value: Any) -> Iterator[str]:
 
 
 def load_expectations(
-    path: Path, *, name: str | None = None, load_fabric: LoadFabric | None = None
+    path: Path,
+    *,
+    name: str | None = None,
+    load_fabric: LoadFabric | None = None,
+    plan_files: Mapping[str, Path] | None = None,
 ) -> Expectations:
     """Read expectations.yaml; nothing is accepted unless all of it is right.
 
@@ -122,22 +126,33 @@ def load_expectations(
         path: the file. Plans and recorded results are relative to its folder.
         name: how messages call it, default the path as given.
         load_fabric: reads the folder of an earlier run given as a plan.
+        plan_files: where a plan is, by the text of ``plan:``, where not below ``path``'s folder
+            (the copies in the folder of a run).
 
     Raises:
         InputError: every problem, a sentence each.
     """
-    return read_expectations(load(path, name=name), folder=path.parent, load_fabric=load_fabric)
+    return read_expectations(
+        load(path, name=name),
+        folder=path.parent,
+        load_fabric=load_fabric,
+        plan_files=plan_files,
+    )
 
 
 def read_expectations(
-    document: Document, *, folder: Path, load_fabric: LoadFabric | None = None
+    document: Document,
+    *,
+    folder: Path,
+    load_fabric: LoadFabric | None = None,
+    plan_files: Mapping[str, Path] | None = None,
 ) -> Expectations:
     """As ``load_expectations``, from a loaded document.
 
     Raises:
         InputError: every problem, a sentence each.
     """
-    return _Reader(document, folder, load_fabric).read()
+    return _Reader(document, folder, load_fabric, plan_files or {}).read()
 
 
 @dataclass
@@ -145,6 +160,7 @@ class _Reader:
     document: Document
     folder: Path
     load_fabric: LoadFabric | None
+    plan_files: Mapping[str, Path]
     problems: list[str] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
     plans: dict[str, Plan] = field(default_factory=dict)
@@ -155,6 +171,7 @@ class _Reader:
             raise InputError(
                 self.document.problem((), "must be a mapping with version, fabric and expect")
             )
+        self.no_nulls(raw, ())
         head: Head | None = None
         try:
             head = Head.model_validate(raw)
@@ -191,12 +208,28 @@ class _Reader:
     def problem(self, where: Where, sentence: str) -> None:
         self.problems.append(self.document.problem(where, sentence))
 
+    def no_nulls(self, value: Any, where: Where) -> None:
+        """A key without a value would order nothing and pass; it is refused."""
+        if value is None:
+            name = ".".join(str(part) for part in where if not isinstance(part, int))
+            self.problem(
+                where, f"{name.removeprefix('expect.')} has no value; give one or leave it out"
+            )
+        elif isinstance(value, dict):
+            for key, part in value.items():
+                self.no_nulls(part, (*where, key))
+        elif isinstance(value, list):
+            for n, part in enumerate(value):
+                self.no_nulls(part, (*where, n))
+
     def order(self, problem: str) -> tuple[bool, int]:
         """By line; problems of other files (plans) last."""
         own = re.match(re.escape(self.document.file) + r":(\d+): ", problem)
         return (own is None, int(own.group(1)) if own else 0)
 
     def entry(self, value: Any, where: Where) -> Expectation | None:
+        if value is None:
+            return None
         if not isinstance(value, dict):
             self.problem(where, f"an entry is a mapping with id and kind, not {value!r}")
             return None
@@ -213,6 +246,8 @@ class _Reader:
         kind = value.get("kind")
         if "kind" not in value:
             self.problem(where, f"{subject}the key 'kind' is missing")
+            return None
+        if kind is None:
             return None
         cls = kinds().get(kind) if isinstance(kind, str) else None
         if cls is None:
@@ -240,7 +275,7 @@ class _Reader:
                 self.plans[entry.plan] = plan
 
     def plan(self, text: str) -> Plan | None:
-        path = self.folder / text
+        path = self.plan_files.get(text, self.folder / text)
         if not path.is_dir():
             if not path.exists():
                 raise InputError(f"there is no file {path}")

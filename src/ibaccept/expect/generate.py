@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, create_model
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticUndefined
 
 from ibaccept.expect.base import Expectation
 from ibaccept.expect.head import Head
 from ibaccept.expect.registry import kinds
+from ibaccept.expect.selector import LinkSelector
 
 SCHEMA_FILE = Path("docs/expectations.schema.json")
 KINDS_FILE = Path("docs/expectations.md")
@@ -24,11 +26,38 @@ COMMAND = "ibaccept schema"
 _BY_KIND = Field(discriminator="kind")
 
 
+class _Schema(GenerateJsonSchema):
+    """Writes defaults as the file spells them."""
+
+    def encode_default(self, dft: Any) -> Any:
+        if isinstance(dft, LinkSelector):
+            return dft.type
+        return super().encode_default(
+            dft if isinstance(dft, str | int | tuple | dict) else str(dft)
+        )
+
+
+def _drop_nulls(part: Any) -> None:
+    """A key without a value is refused, so the schema does not offer it."""
+    if isinstance(part, list):
+        for each in part:
+            _drop_nulls(each)
+    elif isinstance(part, dict):
+        choices = [choice for choice in part.get("anyOf", ()) if choice != {"type": "null"}]
+        if len(choices) < len(part.get("anyOf", ())):
+            part.pop("default", None)
+            part.pop("anyOf")
+            part.update(choices[0] if len(choices) == 1 else {"anyOf": choices})
+        for each in part.values():
+            _drop_nulls(each)
+
+
 def json_schema() -> dict[str, Any]:
     """The JSON schema of expectations.yaml."""
     entry: Any = Annotated[functools.reduce(operator.or_, kinds().values()), _BY_KIND]
     whole = create_model("Expectations", __base__=Head, expect=(list[entry], ...))
-    schema = whole.model_json_schema(by_alias=True)
+    schema = whole.model_json_schema(by_alias=True, schema_generator=_Schema)
+    _drop_nulls(schema)
     schema["title"] = "expectations.yaml of ibaccept"
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return schema

@@ -55,6 +55,8 @@ def sentences(
     """
     found = []
     for detail in error.errors(include_url=False):
+        if detail["input"] is None:  # told for the whole file at once
+            continue
         where, sentence = _sentence(detail, model)
         path = (*base, *where)
         found.append((document.line(path), document.problem(path, subject + sentence)))

@@ -8,7 +8,7 @@ the node description (``node001 HCA-1``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
@@ -315,11 +315,21 @@ def planned_cables(
     return tuple(cable.planned for cable in cables if is_selected(context.of_cable(cable)))
 
 
-def find(planned: PlannedCable, plan: Plan, fabric: Fabric) -> Link | Cable:
+def find(planned: PlannedCable, located: Mapping[PlannedCable, Cable]) -> Link | Cable:
     """One planned cable in the fabric: the link, or what was seen of its ends.
+
+    Args:
+        planned: the cable.
+        located: every planned cable, from ``by_plan``; make it once per fabric.
+    """
+    cable = located[planned]
+    return cable.link if cable.link is not None else cable
+
+
+def by_plan(plan: Plan, fabric: Fabric) -> Mapping[PlannedCable, Cable]:
+    """Every planned cable as the fabric shows it.
 
     Raises:
         InputError: as ``locate``.
     """
-    cable = next(cable for cable in locate(plan, fabric) if cable.planned == planned)
-    return cable.link if cable.link is not None else cable
+    return {cable.planned: cable for cable in locate(plan, fabric)}

@@ -1,0 +1,121 @@
+"""The working place of one test: its entry, the evidence, and how its verdict is completed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import date
+
+from ibaccept.expect.base import Expectation
+from ibaccept.expect.head import Waiver
+from ibaccept.plan import PlannedCable
+from ibaccept.verdict import Finding, Outcome, Subject, Verdict
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One pytest item's entry of expectations.yaml.
+
+    Attributes:
+        expected: the entry.
+        cable: the planned cable it is about, with ``each: cable``.
+        source: ``expectations.yaml:9``.
+        waivers: those of this entry.
+        today: the day waivers are held against.
+    """
+
+    expected: Expectation
+    cable: PlannedCable | None
+    source: str
+    waivers: tuple[Waiver, ...]
+    today: date
+
+    @property
+    def id(self) -> str:
+        """Id of the item: the entry's, and the planned cable."""
+        return item_id(self.expected, self.cable)
+
+    def completer(self, nodeid: str) -> Callable[[Verdict], Verdict]:
+        """Fills in what the judgement does not know, and applies the waivers."""
+
+        def complete(verdict: Verdict) -> Verdict:
+            known = replace(
+                verdict,
+                id=self.id,
+                kind=self.expected.kind,
+                nodeid=nodeid,
+                because=self.expected.because,
+                source=self.source,
+                area=self.expected.area,
+                severity=self.expected.severity,
+            )
+            return apply_waivers(known, self._relevant(), self.today)
+
+        return complete
+
+    def _relevant(self) -> tuple[Waiver, ...]:
+        if self.cable is None:
+            return self.waivers
+        name = str(self.cable)
+        return tuple(waiver for waiver in self.waivers if covers(waiver, name))
+
+
+def item_id(expected: Expectation, cable: PlannedCable | None) -> str:
+    """``isl-4x-hdr``, or ``isl-4x-hdr:SwitchA/13 - SwitchB/25`` with ``each: cable``."""
+    return expected.id if cable is None else f"{expected.id}:{cable}"
+
+
+def covers(waiver: Waiver, name: str) -> bool:
+    """True where the waiver names this subject or one end of this link."""
+    return waiver.subject.strip() in {name, *(end.strip() for end in name.split(" - "))}
+
+
+def apply_waivers(verdict: Verdict, waivers: Iterable[Waiver], today: date) -> Verdict:
+    """Cover failures by waivers. An expired waiver covers nothing; one without use is a failure.
+
+    Only what is wrong can be waived: a thing that was not seen stays an error.
+    """
+    waivers = tuple(waivers)
+    used: set[int] = set()
+    findings: list[Finding] = []
+    for found in verdict.findings:
+        finding = found
+        for number, waiver in enumerate(waivers):
+            if finding.outcome != "fail" or not covers(waiver, finding.subject.name):
+                continue
+            used.add(number)
+            if waiver.until < today:
+                hint = f"the waiver {waiver.ticket} expired on {waiver.until}"
+                finding = replace(
+                    finding, hint=hint if not finding.hint else f"{finding.hint}; {hint}"
+                )
+            else:
+                finding = replace(
+                    finding, waived=f"{waiver.ticket} until {waiver.until}: {waiver.because}"
+                )
+                break
+        findings.append(finding)
+    unseen = any(finding.outcome == "error" for finding in findings)
+    for number, waiver in enumerate(waivers):
+        if number not in used and not unseen and verdict.outcome is not Outcome.SKIP:
+            findings.append(_useless(waiver))
+    open_failures = any(f.outcome == "fail" and f.waived is None for f in findings)
+    outcome = verdict.outcome
+    if open_failures:
+        outcome = Outcome.FAIL
+    elif outcome is Outcome.FAIL:
+        outcome = Outcome.ERROR if unseen else Outcome.WAIVED
+    sentence = verdict.sentence
+    if open_failures and verdict.outcome is not Outcome.FAIL:
+        sentence = f"{sentence}, but a waiver covers nothing"
+    return replace(verdict, outcome=outcome, findings=tuple(findings), sentence=sentence)
+
+
+def _useless(waiver: Waiver) -> Finding:
+    return Finding(
+        Subject("waiver", f"{waiver.ticket} for {waiver.subject}"),
+        "fail",
+        f"a failure of {waiver.subject} to waive",
+        "nothing fails there",
+        "remove the waiver from the expectations file",
+    )

@@ -1,0 +1,157 @@
+"""From an entry's words to the things it judges, in a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ibaccept.cabling import Cable
+from ibaccept.counters import COUNTERS
+from ibaccept.evidence import Counter, CounterState
+from ibaccept.expect.counters import ErrorCounters
+from ibaccept.expect.selector import AbsentNode, Item, LinkSelector, find, select
+from ibaccept.model import Link, PortId, Rate
+from ibaccept.plan import PlannedCable
+from ibaccept.snapshot import Gap, Snapshot, Window
+from ibaccept.verdict import Different, Unseen
+
+ANOTHER_LOOK = "look again; if it stays, query that node by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What an entry judges: the selection, and the gaps of the sweep. ``noun`` in the plural."""
+
+    items: tuple[Item | Gap, ...]
+    noun: str
+
+
+def links_of(snapshot: Snapshot, links: LinkSelector, cable: PlannedCable | None = None) -> Judged:
+    """What ``links:`` selects, or the one planned cable of ``each: cable``.
+
+    Gaps of the sweep are items too: a node that answered nothing is in no selection, and what was
+    not seen must not pass.
+
+    Raises:
+        NotSeenError: the fabric was not seen.
+        InputError: a name that nobody knows.
+    """
+    if cable is not None:
+        assert snapshot.plan is not None  # noqa: S101 - the schema refuses each: without a plan
+        return Judged((find(cable, snapshot.plan, snapshot.fabric),), "planned cables")
+    chosen = select(links, snapshot.fabric, snapshot.inventory, snapshot.plan)
+    return Judged((*chosen.items, *snapshot.gaps), chosen.noun)
+
+
+def rate_of(item: Any) -> Rate | Unseen | Different:
+    """Active rate of a selected item, or why there is none."""
+    if isinstance(item, Link):
+        return _link_rate(item)
+    if isinstance(item, Cable):
+        if item.is_unseen:
+            return Unseen(f"not seen: {item.state_text()}", ANOTHER_LOOK)
+        return Different(
+            f"down: {item.state_text()}" if item.is_down else f"missing: {item.state_text()}"
+        )
+    return _absent(item)
+
+
+def _link_rate(link: Link) -> Rate | Unseen | Different:
+    if any(end.is_down for end in link.ends):
+        return Different("down")
+    if link.a.rate is None or link.b.rate is None:
+        shown = " / ".join(end.rate_text or "nothing" for end in link.ends)
+        return Unseen(
+            f"the two tools or the two ends do not agree on a rate: {shown}", ANOTHER_LOOK
+        )
+    if link.a.rate != link.b.rate:
+        return Different(f"{link.a.rate} at one end, {link.b.rate} at the other")
+    return link.a.rate
+
+
+def _absent(item: Any) -> Unseen | Different:
+    if isinstance(item, Gap):
+        return Unseen(item.reason, ANOTHER_LOOK)
+    if isinstance(item, AbsentNode):
+        return Different(f"missing: {item.name} is not in the fabric")
+    raise TypeError(f"{type(item).__name__} has no rate")
+
+
+def ports_of(item: Any) -> tuple[PortId, ...]:
+    """Both ends of a link, or those ends of a planned cable that were seen."""
+    if isinstance(item, Link):
+        return (item.a.id, item.b.id)
+    if isinstance(item, Cable):
+        return tuple(end for end in (item.a, item.b) if end is not None)
+    return ()
+
+
+def growth_of(
+    snapshot: Snapshot, window: Window, expected: ErrorCounters
+) -> Callable[[Any], str | Unseen | Different]:
+    """Judges the counters of both ends of an item over a window.
+
+    Returns:
+        A function of the item: ``"within limits"``, what grew beyond its limit, or what could not
+        be judged. Growth that is proven is told also where another counter could not be judged.
+    """
+    judged = [(name, limit) for name in COUNTERS if (limit := expected.limit(name)) is not None]
+
+    def growth(item: Any) -> str | Unseen | Different:
+        if isinstance(item, Gap | AbsentNode):
+            return _absent(item)
+        ports = [port for port in ports_of(item) if snapshot.fabric.port(port) is not None]
+        if not ports:
+            return Unseen(f"no port was seen: {item.state_text()}", ANOTHER_LOOK)
+        grown, unclear = [], []
+        for port in ports:
+            label = snapshot.fabric.port_name(port)
+            for name, limit in judged:
+                counter = window.counter(port, name, label=label)
+                delta = counter.delta
+                if delta is None:
+                    unclear.append(_unclear(counter, window, port))
+                elif delta > limit:
+                    grown.append(_grown(counter, limit))
+        if grown:
+            return Different("; ".join(grown))
+        if unclear:
+            return Unseen("; ".join(dict.fromkeys(unclear)), "read the port again in a new window")
+        return WITHIN
+
+    return growth
+
+
+WITHIN = "within limits"
+
+
+def _grown(counter: Counter, limit: int) -> str:
+    over = f", limit {limit}" if limit else ""
+    return f"{counter.port} {counter.name} +{counter.delta}{_in(counter)}{over}"
+
+
+def _in(counter: Counter) -> str:
+    return f" in {counter.seconds:.0f} s" if counter.seconds is not None else ""
+
+
+def _unclear(counter: Counter, window: Window, port: PortId) -> str:
+    where = f"{counter.port} {counter.name}"
+    if counter.state is CounterState.SATURATED:
+        return f"{where} is saturated at {(1 << counter.bits) - 1}: it can no longer grow"
+    if counter.state is CounterState.CLEARED:
+        return (
+            f"{where} fell from {counter.before} to {counter.after}: somebody cleared it within "
+            "the window"
+        )
+    return f"{counter.port}: {window.why_unread(port, counter.name)}"
+
+
+def window_of(snapshot: Snapshot, expected: ErrorCounters) -> Window:
+    """The two sweeps an entry compares.
+
+    Raises:
+        NotSeenError: one of them could not be made.
+    """
+    assert not isinstance(expected.window, str)  # noqa: S101 - load entries have their own test
+    return snapshot.window(expected.window.seconds)

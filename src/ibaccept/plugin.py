@@ -1,0 +1,576 @@
+"""pytest glue, and nothing else: options, items, outcomes, the end of a run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import pytest
+
+import ibaccept
+from ibaccept.bench import Entry, item_id
+from ibaccept.errors import IbacceptError, InputError
+from ibaccept.expect.base import Expectation
+from ibaccept.expect.selector import planned_cables
+from ibaccept.nodeset import fold
+from ibaccept.prove import Evidence
+from ibaccept.report.meta import RunMeta
+from ibaccept.report.result import NotRun
+from ibaccept.report.terminal import closing_lines, failure_text
+from ibaccept.report.writer import write_all
+from ibaccept.run import (
+    Inputs,
+    RunInfo,
+    copy_captures,
+    keep_inputs,
+    new_run_dir,
+    replay_inputs,
+    take_snapshot,
+)
+from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot
+from ibaccept.verdict import VERDICT, NotJudgedError, NotMetError, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from ibaccept.lab.session import RunningLab
+    from ibaccept.plan import PlannedCable
+
+SUITE = "tests_fabric"
+VERDICT_PROPERTY = "ibaccept-verdict"
+META_PROPERTY = "ibaccept-meta"
+
+OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("inventory", {}, "inventory of the site (default inventory/site.yaml)"),
+    ("expectations", {}, "what was ordered (default expectations.yaml)"),
+    ("job", {}, "the job's clients: a group, a node set, a file, SLURM_JOB_NODELIST"),
+    ("load", {"action": "store_true"}, "also make the load runs the expectations describe"),
+    ("lab", {}, "look at a simulated fabric: a scenario's name, its file, or capture:FILE"),
+    ("lab-backend", {"choices": ("ibsim",)}, "what plays the lab's fabric"),
+    ("replay", {}, "judge the captures of an earlier run again; nothing is sent"),
+    ("reports", {}, "folder for the run's folder (default reports)"),
+    ("ssh-config", {}, "OpenSSH configuration to use instead of the user's"),
+)
+DEFAULTS = {
+    "inventory": "inventory/site.yaml",
+    "expectations": "expectations.yaml",
+    "lab-backend": "ibsim",
+    "reports": "reports",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Every option, each with an environment variable IBACCEPT_<NAME>."""
+    group = parser.getgroup("ibaccept", "acceptance of an InfiniBand fabric")
+    for name, settings, text in OPTIONS:
+        dest = f"ibaccept_{name.replace('-', '_')}"
+        group.addoption(f"--{name}", dest=dest, default=None, help=text, **settings)
+
+
+def option(config: pytest.Config, name: str) -> str | None:
+    """An option as given, else from its environment variable, else None."""
+    dest = name.replace("-", "_")
+    given = config.getoption(f"ibaccept_{dest}", None)
+    if given is not None:
+        return str(given)
+    return os.environ.get(f"IBACCEPT_{dest.upper()}") or None
+
+
+def _path(config: pytest.Config, name: str) -> Path | None:
+    text = option(config, name) or DEFAULTS.get(name)
+    return None if text is None else config.invocation_params.dir / text
+
+
+@dataclass
+class Run:
+    """This pytest run.
+
+    Attributes:
+        inputs: accepted expectations and inventory.
+        run_dir: its folder.
+        verdicts: of every item that ended, in order (controller only).
+        nodeids: items seen, by entry id.
+        selected: True where -k, -m or single tests chose among the entries.
+    """
+
+    inputs: Inputs
+    info: RunInfo
+    run_dir: Path
+    ssh_config: Path | None
+    progress: Callable[[str], None]
+    lab: RunningLab | None = None
+    replay: Path | None = None
+    verdicts: list[Verdict] = field(default_factory=list)
+    meta: dict[str, Any] = field(default_factory=dict)
+    skipped: dict[str, NotRun] = field(default_factory=dict)
+    _snapshot: Snapshot | None = None
+
+    def snapshot(self) -> Snapshot:
+        """The look at the fabric; made at most once per run."""
+        if self._snapshot is None:
+            self._snapshot = take_snapshot(
+                self.run_dir, self.inputs, ssh_config=self.ssh_config, progress=self.progress
+            )
+        return self._snapshot
+
+
+RUN = pytest.StashKey[Run]()
+EVIDENCE = pytest.StashKey[Evidence]()
+RECORDED = pytest.StashKey[Verdict]()
+
+
+def _is_active(config: pytest.Config) -> bool:
+    """True where this pytest run is about a fabric (and not about this package's own tests)."""
+    if any(SUITE in Path(arg.split("::")[0]).parts for arg in config.args):
+        return True
+    return any(option(config, name) for name in ("inventory", "lab", "replay"))
+
+
+def _worker(config: pytest.Config) -> dict[str, Any] | None:
+    given: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", None)
+    return None if given is None else given.get("ibaccept")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse bad input, start a lab where one is asked for, make the run's folder."""
+    if not _is_active(config):
+        return
+    try:
+        sent = _worker(config)
+        run = _join(config, sent) if sent is not None else _begin(config)
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[RUN] = run
+    for entry in run.inputs.expectations.entries:
+        for mark in entry.marks:
+            config.addinivalue_line(
+                "markers", f"{mark}: asked for by {run.inputs.expectations.file}"
+            )
+
+
+def _begin(config: pytest.Config) -> Run:
+    if getattr(config, "workerinput", None) is not None:
+        raise InputError("this xdist worker was not told which run it belongs to")
+    progress = _Progress(config)
+    replay, job = option(config, "replay"), option(config, "job")
+    ssh_config = option(config, "ssh-config")
+    config_path = None if ssh_config is None else config.invocation_params.dir / ssh_config
+    lab: RunningLab | None = None
+    source: Path | None = None
+    load = bool(option(config, "load"))
+    if replay is not None:
+        if option(config, "lab") is not None:
+            raise InputError("--replay judges what was captured; it cannot be used with --lab")
+        source = (config.invocation_params.dir / replay).resolve()
+        given = option(config, "expectations"), option(config, "inventory")
+        inputs = replay_inputs(
+            source,
+            *(None if text is None else config.invocation_params.dir / text for text in given),
+        )
+        info = RunInfo.read(source)
+    elif (name := option(config, "lab")) is not None:
+        progress(f"starting the lab {name}")
+        lab = _start_lab(config, name)
+        config_path = lab.ssh_config
+        try:
+            inputs = _lab_inputs(config, lab, job)
+        except BaseException:
+            lab.stop()
+            raise
+        info = RunInfo.now(inputs.expectations.fabric, job=job or lab.job, load=load)
+    else:
+        expectations, inventory = _path(config, "expectations"), _path(config, "inventory")
+        assert expectations is not None  # noqa: S101 - both have defaults
+        assert inventory is not None  # noqa: S101 - both have defaults
+        inputs = Inputs.load(expectations, inventory, job)
+        info = RunInfo.now(inputs.expectations.fabric, job=job, load=load)
+    try:
+        reports = _path(config, "reports")
+        assert reports is not None  # noqa: S101 - it has a default
+        run_dir = new_run_dir(reports, info if source is None else _replayed(info))
+        info = keep_inputs(run_dir, inputs, info)
+        if source is not None:
+            copy_captures(source, run_dir)
+    except BaseException:
+        if lab is not None:
+            lab.stop()
+        raise
+    return Run(inputs, info, run_dir, config_path, progress, lab, source)
+
+
+def _replayed(info: RunInfo) -> RunInfo:
+    """The run's facts with the time of now: only the name of the folder goes by it."""
+    return RunInfo.now(info.fabric, job=info.job, load=info.load)
+
+
+def _start_lab(config: pytest.Config, name: str) -> RunningLab:
+    from ibaccept.lab import Lab  # noqa: PLC0415 - only where a lab is asked for
+
+    return Lab.start(name, backend=option(config, "lab-backend") or DEFAULTS["lab-backend"])
+
+
+def _lab_inputs(config: pytest.Config, lab: RunningLab, job: str | None) -> Inputs:
+    given = option(config, "expectations")
+    expectations = lab.expectations
+    if given is not None:
+        expectations = config.invocation_params.dir / given
+    if expectations is None:
+        raise InputError(
+            f"the scenario {lab.scenario.name} orders nothing; give --expectations=FILE"
+        )
+    inventory = option(config, "inventory")
+    return Inputs.load(
+        expectations,
+        lab.inventory if inventory is None else config.invocation_params.dir / inventory,
+        job or lab.job,
+    )
+
+
+def _join(config: pytest.Config, sent: dict[str, Any]) -> Run:
+    """A worker's part of the controller's run: the same files, the same folder."""
+    run_dir = Path(sent["run_dir"])
+    inputs = replay_inputs(run_dir, None, None)
+    ssh_config = sent["ssh_config"]
+    return Run(
+        inputs,
+        RunInfo.read(run_dir),
+        run_dir,
+        None if ssh_config is None else Path(ssh_config),
+        _Progress(config),
+    )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell an xdist worker which run it belongs to."""
+    run = node.config.stash.get(RUN, None)
+    if run is not None:
+        node.workerinput["ibaccept"] = {
+            "run_dir": str(run.run_dir.resolve()),
+            "ssh_config": None if run.ssh_config is None else str(run.ssh_config),
+        }
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the lab."""
+    run = config.stash.get(RUN, None)
+    if run is not None and run.lab is not None:
+        run.lab.stop()
+
+
+class _Progress:
+    """A line for each step of the look; on stderr, so that it never mixes with a report."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def __call__(self, text: str) -> None:
+        if self._config.getoption("quiet", 0) > 0 or hasattr(self._config, "workerinput"):
+            return
+        capture = self._config.pluginmanager.getplugin("capturemanager")
+        terminal = self._config.get_terminal_writer()
+        if capture is None:
+            terminal.line(f"ibaccept: {text}")
+            return
+        with capture.global_and_fixture_disabled():
+            if terminal.width_of_current_line:
+                terminal.line()
+            terminal.line(f"ibaccept: {text}")
+            terminal.flush()
+
+
+# -- items ---------------------------------------------------------------------------------------
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One item per entry of the annotated kind; with ``each: cable`` one per planned cable."""
+    if "expected" not in metafunc.fixturenames:
+        return
+    kind = get_type_hints(metafunc.function).get("expected")
+    if not (isinstance(kind, type) and issubclass(kind, Expectation)):
+        return
+    run = metafunc.config.stash.get(RUN, None)
+    if run is None:
+        raise pytest.UsageError(
+            f"{metafunc.function.__name__} judges a fabric: give --inventory, --lab or --replay"
+        )
+    params = []
+    for expected in run.inputs.expectations.of_kind(kind):
+        marks = [getattr(pytest.mark, mark) for mark in expected.marks]
+        if expected.is_under_load:
+            marks.append(pytest.mark.xdist_group("load"))
+            if not run.info.load:
+                marks.append(pytest.mark.skip(reason=NEEDS_LOAD))
+        for cable in _cables(run, expected):
+            entry = Entry(
+                expected,
+                cable,
+                run.inputs.expectations.source(expected),
+                tuple(w for w in run.inputs.expectations.waivers if w.expectation == expected.id),
+                run.info.day,
+            )
+            params.append(pytest.param(entry, id=entry.id, marks=marks))
+    metafunc.parametrize("entry", params, indirect=True)
+
+
+NEEDS_LOAD = "needs --load"
+
+
+def _cables(run: Run, expected: Expectation) -> Iterator[PlannedCable | None]:
+    if getattr(expected, "each", None) is None:
+        yield None
+        return
+    plan = run.inputs.plan
+    assert plan is not None  # noqa: S101 - the schema refuses each: without a plan
+    links = getattr(expected, "links", None)
+    if links is None:
+        yield from plan.cables
+        return
+    yield from planned_cables(links, plan, run.inputs.inventory)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Drop the placeholders pytest makes for kinds that no entry orders."""
+    if config.stash.get(RUN, None) is None:
+        return
+    items[:] = [item for item in items if not _is_placeholder(item)]
+
+
+def _is_placeholder(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    return (
+        callspec is not None
+        and "entry" in callspec.params
+        and not isinstance(callspec.params["entry"], Entry)
+    )
+
+
+@pytest.fixture
+def entry(request: pytest.FixtureRequest) -> Entry:
+    """The entry of expectations.yaml this item judges."""
+    given: Entry = request.param
+    return given
+
+
+@pytest.fixture
+def expected(entry: Entry) -> Expectation:
+    """What was ordered: the entry, of the kind the test names by annotation."""
+    return entry.expected
+
+
+@pytest.fixture
+def cable(entry: Entry) -> PlannedCable | None:
+    """The planned cable this item is about, with ``each: cable``."""
+    return entry.cable
+
+
+@pytest.fixture(scope="session")
+def _look(request: pytest.FixtureRequest) -> Snapshot:
+    return request.config.stash[RUN].snapshot()
+
+
+@pytest.fixture
+def snapshot(_look: Snapshot) -> Snapshot:
+    """What was seen of the fabric."""
+    return _look
+
+
+@pytest.fixture
+def inputs(request: pytest.FixtureRequest) -> Inputs:
+    """The accepted expectations, inventory and job."""
+    return request.config.stash[RUN].inputs
+
+
+@pytest.fixture
+def evidence(request: pytest.FixtureRequest, snapshot: Snapshot, entry: Entry) -> Evidence:
+    """Proves the findings of this test and keeps its verdict."""
+    made = Evidence(snapshot, entry.completer(request.node.nodeid))
+    request.node.stash[EVIDENCE] = made
+    return made
+
+
+# -- outcomes ------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """A part that was not seen becomes an error verdict; a test that judged nothing, too."""
+    evidence = pyfuncitem.stash.get(EVIDENCE, None)
+    if evidence is None:
+        return (yield)
+    try:
+        result = yield
+    except NotSeenError as error:
+        raise NotJudgedError(evidence.unseen(error.part)) from None
+    except IbacceptError as error:
+        raise NotJudgedError(evidence.unseen(NotSeen("what the entry names", str(error)))) from None
+    if not evidence.verdicts:
+        raise NotJudgedError(evidence.unseen(NotSeen("anything", "the test judged nothing")))
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a verdict into pytest's words: wrong = failed, unknown = error, waived = xfailed."""
+    report = yield
+    callspec = getattr(item, "callspec", None)
+    entry = callspec.params.get("entry") if callspec is not None else None
+    if not isinstance(entry, Entry) or report.when == "teardown":
+        return report
+    evidence = item.stash.get(EVIDENCE, None)
+    verdict = evidence.verdicts[-1] if evidence is not None and evidence.verdicts else None
+    raised = call.excinfo.value if call.excinfo is not None else None
+    if report.failed and not isinstance(raised, NotMetError | NotJudgedError):
+        # A bug of the suite keeps its traceback; the entry was not judged.
+        verdict = _bug(item, entry, raised)
+    elif verdict is not None and verdict.outcome is Outcome.FAIL:
+        report.longrepr = failure_text(verdict, 100, heading=False)
+    elif verdict is not None and verdict.outcome is Outcome.ERROR:
+        report.longrepr = failure_text(verdict, 100, heading=False)
+        report.when = "setup"  # what pytest, its JUnit and xdist call an error and not a failure
+    elif verdict is not None and verdict.outcome is Outcome.WAIVED:
+        report.outcome = "skipped"
+        report.wasxfail = "; ".join(
+            dict.fromkeys(f.waived for f in verdict.findings if f.waived is not None)
+        )
+    if verdict is not None and (report.failed or call.when == "call"):
+        text = json.dumps(VERDICT.dump_python(verdict, mode="json"))
+        report.user_properties.append((VERDICT_PROPERTY, text))
+        run = item.config.stash[RUN]
+        report.user_properties.append((META_PROPERTY, json.dumps(_meta(run))))
+    return report
+
+
+def _bug(item: pytest.Item, entry: Entry, raised: BaseException | None) -> Verdict:
+    made = Evidence(
+        Snapshot(None, _inventory(item), None, NotSeen("", "")), entry.completer(item.nodeid)
+    )
+    what = f"{type(raised).__name__}: {raised}" if raised is not None else "unknown"
+    verdict = made.unseen(NotSeen("this entry", f"a bug in the suite, {what}", "report it"))
+    item.stash[EVIDENCE] = made
+    return verdict
+
+
+def _inventory(item: pytest.Item) -> Any:
+    return item.config.stash[RUN].inputs.inventory
+
+
+def _meta(run: Run) -> dict[str, Any]:
+    seen = run._snapshot  # noqa: SLF001 - the run's own
+    if seen is None:
+        return {}
+    return {"observer": seen.observer, "tools": dict(seen.tools), "warnings": list(seen.warnings)}
+
+
+# -- the end -------------------------------------------------------------------------------------
+
+
+class _Collector:
+    """Takes the verdicts down in the controller, from this process or from workers."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, text in report.user_properties:
+            if name == VERDICT_PROPERTY:
+                self.run.verdicts.append(
+                    VERDICT.validate_python(json.loads(str(text)), strict=False)
+                )
+            elif name == META_PROPERTY and text != "{}":
+                self.run.meta = json.loads(str(text))
+        if report.when == "setup" and report.skipped and "[" in report.nodeid:
+            entry_id = report.nodeid.partition("[")[2].removesuffix("]")
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else "skipped"
+            reason = reason.removeprefix("Skipped: ")
+            self.run.skipped[entry_id] = NotRun(
+                reason, deliberate=reason == NEEDS_LOAD, nodeid=report.nodeid
+            )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Collect verdicts in the controller."""
+    run = session.config.stash.get(RUN, None)
+    if run is not None and not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(_Collector(run), "ibaccept-collector")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(
+    session: pytest.Session, exitstatus: int | pytest.ExitCode
+) -> Generator[None, None, None]:
+    """Write the reports; the site's answer is the last line of the terminal."""
+    config = session.config
+    run = config.stash.get(RUN, None)
+    if run is None or hasattr(config, "workerinput") or config.getoption("collectonly", False):
+        yield
+        return
+    ended = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    meta = RunMeta(
+        fabric=run.info.fabric,
+        started=run.info.started,
+        ended=ended,
+        tools=run.meta.get("tools", {}),
+        observer=run.meta.get("observer") or "",
+        run_dir=_shown(config, run.run_dir),
+        expectations=run.inputs.expectations.file,
+        ibaccept=ibaccept.__version__,
+        job=_job_text(run),
+        warnings=tuple(run.meta.get("warnings", ())),
+    )
+    order = {item: number for number, item in enumerate(_ids(run))}
+    verdicts = sorted(run.verdicts, key=lambda v: order.get(v.id, len(order)))
+    result = write_all(run.run_dir, verdicts, meta, _not_run(config, run))
+    (run.run_dir / ".look.lock").unlink(missing_ok=True)
+    if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
+        worst = max(int(exitstatus), result.exit_code)
+        session.exitstatus = pytest.ExitCode(worst)
+    yield
+    terminal = config.get_terminal_writer()
+    terminal.line()
+    for line in closing_lines(result, meta, colour=terminal.hasmarkup):
+        terminal.line(line)
+    terminal.flush()
+
+
+def _shown(config: pytest.Config, path: Path) -> Path:
+    """As short as the person at the terminal would type it."""
+    try:
+        return path.resolve().relative_to(config.invocation_params.dir)
+    except ValueError:
+        return path
+
+
+def _ids(run: Run) -> Iterator[str]:
+    for expected in run.inputs.expectations.entries:
+        for cable in _cables(run, expected):
+            yield item_id(expected, cable)
+
+
+def _not_run(config: pytest.Config, run: Run) -> dict[str, NotRun]:
+    """Entries without a verdict, and why. What the person chose not to run is deliberate."""
+    judged = {verdict.id for verdict in run.verdicts}
+    chose = bool(config.getoption("keyword") or config.getoption("markexpr")) or any(
+        Path(arg.split("::")[0]).name != SUITE or "::" in arg for arg in config.args
+    )
+    found = {}
+    for entry_id in _ids(run):
+        if entry_id in judged:
+            continue
+        reason = NotRun("not among the tests chosen", deliberate=True)
+        if not chose:
+            reason = NotRun("its test did not run")
+        found[entry_id] = run.skipped.get(entry_id, reason)
+    return found
+
+
+def _job_text(run: Run) -> str:
+    job = run.inputs.job
+    return f"clients {fold(job.clients)}, storage {fold(job.storage)}" if job is not None else ""

@@ -1,0 +1,308 @@
+"""One run: its inputs, its folder, and the look at the fabric. Shared by the plugin and the CLI."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from filelock import FileLock
+
+from ibaccept import assemble, commands
+from ibaccept.bundle import CAPTURES, Bundle, CapturedResult
+from ibaccept.bundle import load as load_bundle
+from ibaccept.collect import Look, look
+from ibaccept.errors import IbacceptError, InputError
+from ibaccept.expect.counters import ErrorCounters
+from ibaccept.expect.file import Expectations, load_expectations
+from ibaccept.inventory import Inventory, InventoryHost, job_nodes, load_inventory
+from ibaccept.model import Fabric
+from ibaccept.parse import iblinkinfo, ibnetdiscover
+from ibaccept.plan import Plan, write_plan
+from ibaccept.snapshot import Snapshot
+from ibaccept.transport.replay import RecordingTransport, ReplayTransport
+from ibaccept.transport.router import open_transport
+from ibaccept.units import Duration
+
+INPUTS = "inputs"
+RUN = "run.json"
+COMPLETE = "complete"
+
+
+def fabric_of(run_dir: Path) -> Fabric:
+    """The fabric an earlier run saw, from its captures.
+
+    Raises:
+        IbacceptError: its bundle holds no whole sweep.
+    """
+    found: dict[str, CapturedResult] = {}
+    for entry in load_bundle(run_dir):
+        if isinstance(entry, CapturedResult) and entry.argv[0] in {"ibnetdiscover", "iblinkinfo"}:
+            found.setdefault(entry.argv[0], entry)
+    for tool in ("ibnetdiscover", "iblinkinfo"):
+        if tool not in found or found[tool].exit_code != 0 or found[tool].problem() is not None:
+            raise InputError(f"{run_dir} holds no whole output of {tool}; name another run")
+    topology = ibnetdiscover.parse(found["ibnetdiscover"].text)
+    fabric, _ = assemble.merge(topology, iblinkinfo.parse(found["iblinkinfo"].text).rows)
+    return fabric
+
+
+@dataclass(frozen=True)
+class Job:
+    """Whose traffic is judged: inventory names."""
+
+    clients: tuple[str, ...]
+    storage: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a run goes by, all of it accepted.
+
+    Attributes:
+        job: None where the expectations name none.
+        expectations_file: path read.
+        inventory_file: path read.
+    """
+
+    expectations: Expectations
+    inventory: Inventory
+    job: Job | None
+    expectations_file: Path
+    inventory_file: Path
+
+    @classmethod
+    def load(
+        cls,
+        expectations_file: Path,
+        inventory_file: Path,
+        job: str | None = None,
+        plans: Mapping[str, Path] | None = None,
+    ) -> Self:
+        """Read and hold against each other. No connection is made.
+
+        Args:
+            expectations_file: expectations.yaml.
+            inventory_file: the inventory.
+            job: replaces the job's clients (``--job``).
+            plans: where the plans are, by the text of ``plan:``, in a replay.
+
+        Raises:
+            InputError: every problem, a sentence each.
+        """
+        for path, what in ((expectations_file, "expectations"), (inventory_file, "inventory")):
+            if not path.is_file():
+                raise InputError(f"there is no file {path}; name the {what} with --{what}=FILE")
+        expectations = load_expectations(expectations_file, load_fabric=fabric_of, plan_files=plans)
+        inventory = load_inventory(inventory_file)
+        expectations.check(inventory)
+        if not inventory.groups.get("observers"):
+            raise InputError(
+                f"{inventory_file}: the group observers is missing or empty; it names the hosts "
+                "that run infiniband-diags"
+            )
+        return cls(
+            expectations,
+            inventory,
+            _job(expectations, inventory, job),
+            expectations_file,
+            inventory_file,
+        )
+
+    @property
+    def plan(self) -> Plan | None:
+        """The cabling plan, where an entry names one."""
+        return self.expectations.plan
+
+    def look(self) -> Look:
+        """What these entries need to see."""
+        windows = {
+            entry.window.seconds
+            for entry in self.expectations.of_kind(ErrorCounters)
+            if isinstance(entry.window, Duration)
+        }
+        return Look(tuple(sorted(windows)), self.job_hosts())
+
+    def job_hosts(self) -> tuple[InventoryHost, ...]:
+        """Hosts whose own ``ibstat`` tells their LIDs, where an entry is about the job."""
+        if self.job is None or not any(entry.needs_job for entry in self.expectations.entries):
+            return ()
+        names = dict.fromkeys((*self.job.clients, *self.job.storage))
+        return tuple(self.inventory.hosts[name] for name in names)
+
+
+def _job(expectations: Expectations, inventory: Inventory, clients: str | None) -> Job | None:
+    named = expectations.job
+    if named is None:
+        if clients is not None:
+            raise InputError(
+                f"{expectations.file} has no 'job:', so --job has nothing to replace; "
+                "add job: {clients: ..., storage: ...}"
+            )
+        return None
+    chosen = job_nodes(clients if clients is not None else named.clients, inventory)
+    return Job(chosen, inventory.node_set(named.storage))
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """Facts of a run that a replay needs; ``run.json``.
+
+    Attributes:
+        started: UTC, ISO 8601.
+        today: the day waivers are held against.
+        job: text of ``--job``, None where it was not given.
+        load: whether load runs were made.
+        plans: file of each plan below ``inputs/``, by the text of ``plan:``.
+    """
+
+    fabric: str
+    started: str
+    today: str
+    job: str | None = None
+    load: bool = False
+    plans: Mapping[str, str] | None = None
+
+    @property
+    def day(self) -> date:
+        """``today`` as a date."""
+        return date.fromisoformat(self.today)
+
+    @classmethod
+    def now(cls, fabric: str, *, job: str | None, load: bool) -> Self:
+        """A run that starts now."""
+        started = datetime.now(UTC)
+        return cls(
+            fabric, started.strftime("%Y-%m-%dT%H:%M:%SZ"), started.date().isoformat(), job, load
+        )
+
+    @classmethod
+    def read(cls, run_dir: Path) -> Self:
+        """The facts of an earlier run.
+
+        Raises:
+            InputError: there is no such run.
+        """
+        try:
+            raw: dict[str, Any] = json.loads((run_dir / RUN).read_text("utf-8"))
+            return cls(**raw)
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(
+                f"{run_dir} is not the folder of a run ({RUN} cannot be read: {error})"
+            ) from None
+
+
+def new_run_dir(reports: Path, info: RunInfo) -> Path:
+    """``reports/2026-11-30T101603Z-hall3``; another run in the same second gets a suffix."""
+    reports.mkdir(parents=True, exist_ok=True)
+    stamp = info.started.replace(":", "")
+    name = f"{stamp}-{re.sub(r'[^A-Za-z0-9._-]+', '-', info.fabric)}"
+    for number in range(1, 1000):
+        path = reports / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise InputError(
+                f"no folder for this run can be made in {reports}: {error.strerror}; "
+                "name another with --reports=FOLDER"
+            ) from None
+        return path
+    raise InputError(f"{reports} holds too many runs of {stamp}")
+
+
+def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
+    """Copy expectations, inventory and plans to the run's folder; write ``run.json``."""
+    folder = run_dir / INPUTS
+    folder.mkdir(exist_ok=True)
+    shutil.copyfile(inputs.expectations_file, folder / "expectations.yaml")
+    shutil.copyfile(inputs.inventory_file, folder / "inventory.yaml")
+    plans = {}
+    for number, (text, plan) in enumerate(inputs.expectations.plans.items()):
+        name = "cables.csv" if number == 0 else f"cables-{number + 1}.csv"
+        source = inputs.expectations_file.parent / text
+        if source.is_file():
+            shutil.copyfile(source, folder / name)
+        elif source.is_dir():
+            (folder / name).write_text(write_plan(fabric_of(source)), "utf-8")
+        else:
+            raise InputError(f"{plan.file} is gone")
+        plans[text] = f"{INPUTS}/{name}"
+    done = RunInfo(**{**asdict(info), "plans": plans})
+    (run_dir / RUN).write_text(json.dumps(asdict(done), indent=1) + "\n", "utf-8")
+    return done
+
+
+def replay_inputs(run_dir: Path, expectations: Path | None, inventory: Path | None) -> Inputs:
+    """Inputs of an earlier run, or others to judge the same captures by.
+
+    Raises:
+        InputError: as ``Inputs.load``.
+    """
+    info = RunInfo.read(run_dir)
+    plans = {text: run_dir / name for text, name in (info.plans or {}).items()}
+    return Inputs.load(
+        expectations or run_dir / INPUTS / "expectations.yaml",
+        inventory or run_dir / INPUTS / "inventory.yaml",
+        info.job,
+        plans if expectations is None else None,
+    )
+
+
+def copy_captures(source: Path, run_dir: Path) -> None:
+    """The captures of an earlier run, for a replay's own report.
+
+    Raises:
+        IbacceptError: they are not there or not whole.
+    """
+    load_bundle(source)  # refuses a bundle that was cut or changed
+    if not (source / CAPTURES / COMPLETE).is_file():
+        raise IbacceptError(
+            f"the look at the fabric in {source} was cut short, so its captures are not complete; "
+            "run the suite against the fabric"
+        )
+    shutil.copytree(source / CAPTURES, run_dir / CAPTURES, dirs_exist_ok=True)
+
+
+def take_snapshot(
+    run_dir: Path,
+    inputs: Inputs,
+    *,
+    ssh_config: Path | None,
+    progress: Callable[[str], None],
+) -> Snapshot:
+    """The look of this run: made once, by whichever process comes first; the others read it.
+
+    Args:
+        run_dir: the run's folder; its captures, where complete, are read and nothing is sent.
+        inputs: what to look for.
+        ssh_config: see ``open_transport``.
+        progress: told every step, a line each.
+    """
+    marker = run_dir / CAPTURES / COMPLETE
+    with FileLock(run_dir / ".look.lock"):
+        if not marker.is_file():
+            recording = RecordingTransport(
+                open_transport(commands.is_permitted, ssh_config=ssh_config), Bundle(run_dir)
+            )
+            try:
+                snapshot = look(
+                    recording, inputs.inventory, inputs.plan, inputs.look(), progress=progress
+                )
+            finally:
+                recording.close()
+            marker.touch()
+            return snapshot
+    return look(
+        ReplayTransport(run_dir),
+        inputs.inventory,
+        inputs.plan,
+        inputs.look(),
+        sleep=lambda _seconds: None,
+    )

@@ -1,0 +1,45 @@
+"""Is everything cabled as planned?"""
+
+from ibaccept.expect.cables import IN_PLACE, cables_of, cabling_of, count_of
+from ibaccept.expect.cabling import Cabling, LinkCount
+from ibaccept.plan import PlannedCable
+from ibaccept.prove import Evidence
+from ibaccept.run import Inputs
+from ibaccept.snapshot import Snapshot
+from ibaccept.verdict import judge, require
+
+
+def test_cabling(
+    snapshot: Snapshot,
+    expected: Cabling,
+    cable: PlannedCable | None,
+    inputs: Inputs,
+    evidence: Evidence,
+) -> None:
+    """The fabric is cabled as planned."""
+    cables = cables_of(snapshot, inputs.expectations.plans[expected.plan], expected, cable)
+
+    verdict = judge(
+        cables,
+        expected=IN_PLACE,
+        actual=cabling_of,
+        noun="planned cables and differences from the plan",
+        as_ordered="are in place",
+        not_as_ordered="are not as planned",
+    )
+
+    require(verdict, evidence)
+
+
+def test_link_count(snapshot: Snapshot, expected: LinkCount, evidence: Evidence) -> None:
+    """As many links as ordered are up."""
+    counted, count = count_of(snapshot, expected)
+
+    verdict = judge(
+        counted,
+        expected=expected.count,
+        actual=count,
+        noun=f"counts of {expected.links.noun}",
+    )
+
+    require(verdict, evidence)

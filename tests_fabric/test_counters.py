@@ -1,0 +1,27 @@
+"""Do errors grow?"""
+
+from ibaccept.expect.counters import ErrorCounters
+from ibaccept.expect.look import WITHIN, growth_of, links_of, window_of
+from ibaccept.plan import PlannedCable
+from ibaccept.prove import Evidence
+from ibaccept.snapshot import Snapshot
+from ibaccept.verdict import judge, require
+
+
+def test_error_counters(
+    snapshot: Snapshot, expected: ErrorCounters, cable: PlannedCable | None, evidence: Evidence
+) -> None:
+    """No error counter grows beyond its limit."""
+    links = links_of(snapshot, expected.links, cable)
+    window = window_of(snapshot, expected)
+
+    verdict = judge(
+        links.items,
+        expected=WITHIN,
+        actual=growth_of(snapshot, window, expected),
+        noun=links.noun,
+        as_ordered=f"have no error counter beyond its limit in {expected.window}",
+        not_as_ordered=f"have error counters beyond their limits in {expected.window}",
+    )
+
+    require(verdict, evidence)

@@ -1,0 +1,21 @@
+"""Who manages the subnet?"""
+
+from ibaccept.expect.managers import AS_ORDERED, aspects, judged
+from ibaccept.expect.subnet import SubnetManager
+from ibaccept.prove import Evidence
+from ibaccept.snapshot import Snapshot
+from ibaccept.verdict import judge, require
+
+
+def test_subnet_manager(snapshot: Snapshot, expected: SubnetManager, evidence: Evidence) -> None:
+    """The subnet is managed as ordered."""
+    ordered = aspects(snapshot, expected)
+
+    verdict = judge(
+        ordered,
+        expected=AS_ORDERED,
+        actual=judged(snapshot, expected),
+        noun="aspects of the subnet manager",
+    )
+
+    require(verdict, evidence)
