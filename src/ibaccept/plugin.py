@@ -134,6 +134,7 @@ def _worker(config: pytest.Config) -> dict[str, Any] | None:
     return None if given is None else given.get("ibaccept")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse bad input, start a lab where one is asked for, make the run's folder."""
     if not _is_active(config):

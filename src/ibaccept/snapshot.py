@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from ibaccept.cabling import Cable, locate
 from ibaccept.errors import IbacceptError
 from ibaccept.evidence import CaptureRef, Counter, CounterState
 from ibaccept.inventory import Inventory
 from ibaccept.model import Fabric, Guid, Lid, PortId
 from ibaccept.parse.ibstat import IbStat
 from ibaccept.parse.lft import SwitchTable
-from ibaccept.plan import Plan
+from ibaccept.plan import Plan, PlannedCable
 from ibaccept.routing.paths import Routes
 from ibaccept.sweep import Sweep
 
@@ -155,6 +156,17 @@ class Snapshot:
             NotSeenError: they could not be read.
         """
         return _seen(self.tables_seen)
+
+    @cached_property
+    def planned(self) -> Mapping[PlannedCable, Cable]:
+        """Every planned cable as the fabric shows it.
+
+        Raises:
+            NotSeenError: the fabric was not seen.
+            InputError: a name in the plan that is misspelt or names several nodes.
+        """
+        assert self.plan is not None  # noqa: S101 - asked for only where there is a plan
+        return {cable.planned: cable for cable in locate(self.plan, self.fabric)}
 
     @cached_property
     def routes(self) -> Routes:

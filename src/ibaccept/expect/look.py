@@ -38,8 +38,7 @@ def links_of(snapshot: Snapshot, links: LinkSelector, cable: PlannedCable | None
         InputError: a name that nobody knows.
     """
     if cable is not None:
-        assert snapshot.plan is not None  # noqa: S101 - the schema refuses each: without a plan
-        return Judged((find(cable, snapshot.plan, snapshot.fabric),), "planned cables")
+        return Judged((find(cable, snapshot.planned),), "planned cables")
     chosen = select(links, snapshot.fabric, snapshot.inventory, snapshot.plan)
     return Judged((*chosen.items, *snapshot.gaps), chosen.noun)
 
