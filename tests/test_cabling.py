@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibaccept.cabling import compare, locate, resembling
+from ibaccept.cabling import Names, compare, locate
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.model import Fabric, Guid, Node, NodeType, Port, PortId, PortState
 from ibaccept.plan import Plan
@@ -110,7 +110,14 @@ def test_a_cable_that_one_end_confirms_is_there():
     ports = {**nodes[A].ports, 14: Port(a, remote=b, state=PortState.ACTIVE)}
     nodes[A] = Node(A, NodeType.SWITCH, "SwitchA", 64, ports)
 
+    cable = locate(PLAN, Fabric(nodes))[1]
     assert compare(PLAN, Fabric(nodes)) == ()
+    assert (cable.link, cable.is_there, cable.is_unseen, cable.state_text()) == (
+        None,
+        True,
+        True,
+        "SwitchA/14 is cabled as planned; SwitchB/26 shows no link",
+    )
 
 
 def test_moved():
@@ -257,7 +264,7 @@ def test_nothing_is_compared_with_an_empty_fabric():
     ],
 )
 def test_a_misspelt_name_is_told_from_an_absent_node(name, others, near):
-    assert resembling(name, others) == near
+    assert Names(others).near(name) == near
 
 
 @settings(max_examples=150, deadline=None)

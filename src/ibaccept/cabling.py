@@ -81,9 +81,14 @@ class Cable:
 
     @property
     def is_unseen(self) -> bool:
-        """True where nothing shows that the cable is absent: an end is up, its peer not read."""
+        """True where the link was not seen whole and nothing shows that the cable is absent.
+
+        One end names the other, which was not read; or an end is up and its peer not read.
+        """
+        if self.link is not None:
+            return False
         proofs = {EndState.OTHER, EndState.DOWN, EndState.NO_LINK, EndState.NO_NODE}
-        return not self.is_there and not proofs & set(self.states)
+        return self.is_there or not proofs & set(self.states)
 
     def state_text(self) -> str:
         """``SwitchA/13 is down; SwitchB is not in the fabric``."""
@@ -145,11 +150,11 @@ class _Resolver:
         }
         named = {end.name for cable in plan.cables for end in cable.ends}
         guids = {end.guid for cable in plan.cables for end in cable.ends}
-        self.unplanned = [
+        self.unplanned = Names(
             node.name.strip()
             for node in fabric.nodes.values()
             if node.name.strip() not in named and node.guid not in guids
-        ]
+        )
 
     def problem(self, planned: PlannedCable, sentence: str) -> None:
         self.problems.append(f"{self.plan.where(planned)}: {sentence}")
@@ -207,7 +212,7 @@ class _Resolver:
                 planned, f"{len(nodes)} nodes are named {end.name!r}; write the GUID ({guids})"
             )
         if not nodes:
-            near = resembling(end.name, self.unplanned)
+            near = self.unplanned.near(end.name)
             if near:
                 self.problem(
                     planned,
@@ -216,35 +221,49 @@ class _Resolver:
         return nodes[0] if nodes else None
 
 
-def resembling(name: str, names: Iterable[str]) -> list[str]:
-    """Names that ``name`` may be a misspelling or the host part of, best first, at most three.
+class Names:
+    """Known names, indexed to find those that another may be a misspelling or the host part of.
 
     ``node012`` is not a misspelling of ``node013``, nor ``SwitchA`` of ``SwitchB``: names that
     number things must agree in their numbers.
     """
-    ranked: list[tuple[float, str]] = []
-    for other in sorted(set(names)):
-        same_host = (
-            re.split(r"[\s.]", other.casefold())[0] == re.split(r"[\s.]", name.casefold())[0]
-        )
-        ratio = difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio()
-        if same_host or _letters(name) == _letters(other):
-            ranked.append((2, other))
-        elif ratio >= SIMILAR and _index(name) == _index(other):
-            ranked.append((ratio, other))
-    return [other for _, other in sorted(ranked, key=lambda pair: (-pair[0], pair[1]))[:3]]
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._certain: dict[str, set[str]] = {}
+        self._by_index: dict[tuple[str, ...], set[str]] = {}
+        for name in names:
+            for key in (_host(name), _letters(name)):
+                self._certain.setdefault(key, set()).add(name)
+            self._by_index.setdefault(_index(name), set()).add(name)
+
+    def near(self, name: str) -> list[str]:
+        """Names that may be meant, best first, at most three."""
+        found = {
+            other: 2.0
+            for key in (_host(name), _letters(name))
+            for other in self._certain.get(key, ())
+        }
+        for other in self._by_index.get(_index(name), ()):
+            if other not in found:
+                ratio = difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio()
+                if ratio >= SIMILAR:
+                    found[other] = ratio
+        return sorted(found, key=lambda other: (-found[other], other))[:3]
+
+
+def _host(name: str) -> str:
+    """First word without domain, as a key that no ``_letters`` equals."""
+    return "/" + re.split(r"[\s.]", name.casefold())[0]
 
 
 def _letters(name: str) -> str:
     return re.sub(r"[\W_]", "", name.casefold())
 
 
-def _index(name: str) -> list[str]:
+def _index(name: str) -> tuple[str, ...]:
     """What numbers a name: digits, and single letters as in ``client-a`` and ``SwitchB``."""
-    found: list[str] = re.findall(
-        r"\d+|(?<=[-_ .])[A-Za-z](?![A-Za-z])|(?<=[a-z])[A-Z](?![A-Za-z])", name
-    )
-    return found
+    pattern = r"\d+|(?<=[-_ .])[A-Za-z](?![A-Za-z])|(?<=[a-z])[A-Z](?![A-Za-z])"
+    return tuple(re.findall(pattern, name))
 
 
 def compare(plan: Plan, fabric: Fabric) -> tuple[CableDifference, ...]:

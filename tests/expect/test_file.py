@@ -198,6 +198,16 @@ def refused(tmp_path: Path, text: str) -> str:
     [
         ("{id: a, kind: link-rat}", "a: unknown kind 'link-rat'; did you mean 'link-rate'?"),
         ("{id: a}", "a: the key 'kind' is missing"),
+        ("{id: a, kind: }", "kind has no value; give one or leave it out"),
+        (
+            "{id: a, kind: subnet-manager, guid: }",
+            "guid has no value; give one or leave it out",
+        ),
+        (
+            "{id: a, kind: link-rate, width: 4X, links: {nodes: }}",
+            "links.nodes has no value; give one or leave it out",
+        ),
+        ("", "expect has no value; give one or leave it out"),
         ("{kind: balance, max_minus_min: 1}", "the key 'id' is missing"),
         ("text", "an entry is a mapping with id and kind, not 'text'"),
         (
@@ -357,7 +367,10 @@ ONE = "expect: [{id: a, kind: balance, max_minus_min: 1}]\n"
             "version: 1\nfabric: f\nexpect: []\n",
             "e.yaml:3: expect: there is no entry, so nothing would be judged",
         ),
-        ("version: 1\nfabric: f\nexpect:\n", "e.yaml:3: expect: must be a list, not null"),
+        (
+            "version: 1\nfabric: f\nexpect:\n",
+            "e.yaml:3: expect has no value; give one or leave it out",
+        ),
         ("fabric: f\n" + ONE, "e.yaml:1: the key 'version' is missing"),
         ("version: 2\nfabric: f\n" + ONE, "e.yaml:1: version: 2 is not known here; known are 1"),
         ("version: 1\nfabric: ''\n" + ONE, "e.yaml:2: fabric: must not be empty"),

@@ -228,37 +228,42 @@ class _Reader:
         return (own is None, int(own.group(1)) if own else 0)
 
     def entry(self, value: Any, where: Where) -> Expectation | None:
-        if value is None:
-            return None
         if not isinstance(value, dict):
-            self.problem(where, f"an entry is a mapping with id and kind, not {value!r}")
+            if value is not None:
+                self.problem(where, f"an entry is a mapping with id and kind, not {value!r}")
             return None
-        entry_id = value.get("id")
-        subject = f"{entry_id}: " if isinstance(entry_id, str) else ""
-        if isinstance(entry_id, str):
-            line = self.document.line((*where, "id"))
-            if entry_id in self.lines:
-                self.problem(
-                    (*where, "id"),
-                    f"the id {entry_id!r} is already used in line {self.lines[entry_id]}",
-                )
-            self.lines.setdefault(entry_id, line)
-        kind = value.get("kind")
-        if "kind" not in value:
-            self.problem(where, f"{subject}the key 'kind' is missing")
-            return None
-        if kind is None:
-            return None
-        cls = kinds().get(kind) if isinstance(kind, str) else None
+        subject = self.identity(value.get("id"), (*where, "id"))
+        cls = self.kind(value, where, subject)
         if cls is None:
-            near = did_you_mean(str(kind), kinds())
-            self.problem((*where, "kind"), f"{subject}unknown kind {kind!r}{near}")
             return None
         try:
             return cls.model_validate(value)
         except ValidationError as error:
             self.problems += sentences(error, self.document, where, cls, subject)
             return None
+
+    def identity(self, entry_id: Any, where: Where) -> str:
+        """Take an id down; gives how sentences about its entry start."""
+        if not isinstance(entry_id, str):
+            return ""
+        if entry_id in self.lines:
+            first = self.lines[entry_id]
+            self.problem(where, f"the id {entry_id!r} is already used in line {first}")
+        self.lines.setdefault(entry_id, self.document.line(where))
+        return f"{entry_id}: "
+
+    def kind(
+        self, value: Mapping[str, Any], where: Where, subject: str
+    ) -> type[Expectation] | None:
+        if "kind" not in value:
+            self.problem(where, f"{subject}the key 'kind' is missing")
+            return None
+        name = value["kind"]
+        cls = kinds().get(name) if isinstance(name, str) else None
+        if cls is None and name is not None:
+            near = did_you_mean(str(name), kinds())
+            self.problem((*where, "kind"), f"{subject}unknown kind {name!r}{near}")
+        return cls
 
     def files(self, entry: Expectation, where: Where) -> None:
         """Read the plan an entry names."""

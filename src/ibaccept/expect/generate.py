@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticUndefined
 
 from ibaccept.expect.base import Expectation
-from ibaccept.expect.head import Head
+from ibaccept.expect.head import Head, Workloads
 from ibaccept.expect.registry import kinds
 from ibaccept.expect.selector import LinkSelector
 
@@ -32,9 +32,10 @@ class _Schema(GenerateJsonSchema):
     def encode_default(self, dft: Any) -> Any:
         if isinstance(dft, LinkSelector):
             return dft.type
-        return super().encode_default(
-            dft if isinstance(dft, str | int | tuple | dict) else str(dft)
-        )
+        if isinstance(dft, Workloads):
+            return {}
+        spelled = dft if isinstance(dft, str | int | tuple | dict) else str(dft)
+        return super().encode_default(spelled)
 
 
 def _drop_nulls(part: Any) -> None:
