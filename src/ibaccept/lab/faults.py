@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from ibaccept.errors import InputError
 from ibaccept.lab.netfile import PortRef
 from ibaccept.model import Rate
 
@@ -22,7 +23,13 @@ class Strict(BaseModel):
 
 
 def _port(value: object) -> object:
-    return PortRef.parse(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    try:
+        return PortRef.parse(value)
+    except InputError as error:
+        # What pydantic collects and reports with the place in the file.
+        raise ValueError(str(error)) from None
 
 
 def _rate(value: object) -> object:
@@ -36,7 +43,11 @@ LinkRate = Annotated[Rate, BeforeValidator(_rate)]
 
 
 class Served(Strict):
-    """Right after the lab served a command for the ``nth`` time, before the client knows."""
+    """Right after the lab served a command for the ``nth`` time, before the client knows.
+
+    ``command`` is a tool (``ibqueryerrors``) or, with blanks, a whole command line
+    (``ibqueryerrors --skip-sl``, without sudo).
+    """
 
     command: str
     nth: int = Field(default=1, ge=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shlex
 import threading
 from collections import Counter
@@ -17,7 +18,6 @@ from ibaccept.lab import faults
 from ibaccept.lab.backend import Backend
 from ibaccept.lab.scenario import Scenario
 from ibaccept.lab.server import Request, Run
-from ibaccept.lab.shims import write_missing
 from ibaccept.transport.wrap import read_exec_string, unwrap
 
 Hook = Callable[[], None]
@@ -41,13 +41,14 @@ def argv_of(text: str) -> tuple[str, ...]:
     return argv
 
 
-def _without_tool(text: str) -> str:
-    """A wrapped command asked for by a name nobody has: the wrapper looks in /usr/sbin itself."""
+def _without_tool(text: str, tool: str) -> str:
+    """The exec string with a name nobody has: /usr/sbin, where commands are looked for, has it."""
+    absent = f"{tool}-that-is-not-installed"
     try:
         wrapped = read_exec_string(text)
     except ValueError:
-        return text
-    return replace(wrapped, argv=("tool-that-is-not-installed", *wrapped.argv[1:])).exec_string
+        return re.sub(rf"(?<![\w/.-]){re.escape(tool)}(?![\w/.-])", absent, text)
+    return replace(wrapped, argv=(absent, *wrapped.argv[1:])).exec_string
 
 
 class Hosts:
@@ -76,8 +77,6 @@ class Hosts:
         self._no_sudo = {f.host for f in play.faults if isinstance(f, faults.SudoRefused)}
         self._refused = {f.host for f in play.faults if isinstance(f, faults.Authentication)}
         self._outputs = [f for f in play.faults if isinstance(f, faults.Output)]
-        for host, tools in self._missing.items():
-            write_missing(folder / "hosts" / host / "bin", tools)
 
     def after(self, command: str, nth: int, hook: Hook) -> None:
         """See ``RunningLab.after``."""
@@ -99,7 +98,7 @@ class Hosts:
         env = {**self.environment(request.host)}
         text = request.text
         if tool in self._missing.get(request.host, ()):
-            text = _without_tool(text)
+            text = _without_tool(text, tool)
         if output is None:
             return Run(text, env)
         if output.how == "disconnect":
@@ -128,9 +127,6 @@ class Hosts:
             "USER": host,
             **self._fabric.environment(self._play.hosts.node(host)),
         }
-        if host in self._missing:
-            env["PATH"] = f"{self._folder / 'hosts' / host / 'bin'}:{env['PATH']}"
-            env["IBACCEPT_LAB_MISSING"] = " ".join(self._missing[host])
         if host in self._no_sudo:
             env["IBACCEPT_LAB_SUDO"] = "refuse"
         return env
@@ -140,8 +136,13 @@ class Hosts:
         argv = argv_of(request.text)
         tool = Path(argv[0]).name if argv else ""
         with self._lock:
-            self._served[tool] += 1
-            count = self._served[tool]
-            due = [hook for command, nth, hook in self._hooks if (command, nth) == (tool, count)]
+            # A command without arguments is one key, not two.
+            keys = {tool, " ".join((tool, *argv[1:]))}
+            self._served.update(keys)
+            due = [
+                hook
+                for command, nth, hook in self._hooks
+                if command in keys and nth == self._served[command]
+            ]
         for hook in due:
             hook()

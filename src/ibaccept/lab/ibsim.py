@@ -58,6 +58,10 @@ MAXIMA = {
 }
 """Counters of the basic set and where they stick (InfiniBand Architecture 1, PortCounters)."""
 
+_PROMPT = "sim> "
+_ANSWERS = (_PROMPT, "send_trap: routing failed")
+"""What ends an answer. After a link that carried its own trap goes down there is no prompt."""
+
 EXTENDED = frozenset(
     {
         "PortXmitData",
@@ -156,9 +160,7 @@ class IbsimBackend:
                 stdout=output,
                 stderr=output,
             )
-        self._wait(
-            process, "ibsim", log, lambda: "simulator ready" in _read(log) and _ends_idle(log)
-        )
+        self._wait(process, "ibsim", log, lambda: _PROMPT in _read(log))
         return process
 
     def _start_opensm(self, sm: SubnetManager) -> subprocess.Popen[bytes]:
@@ -285,11 +287,11 @@ class IbsimBackend:
             self._ibsim.stdin.write(f"{command}\n".encode())
             self._ibsim.stdin.flush()
             deadline = time.monotonic() + 5.0
-            while not _ends_idle(log, before):
+            while not any(sign in _read(log, before) for sign in _ANSWERS):
                 if time.monotonic() > deadline or self._ibsim.poll() is not None:
                     raise IbacceptError(f"ibsim did not answer its console command {command!r}")
                 time.sleep(0.002)
-            return _read(log, before).removesuffix("sim> ").strip()
+            return _read(log, before).partition(_PROMPT)[0].strip()
 
     def _port(self, port: PortRef) -> tuple[str, int]:
         return self._net.node(port.node).id, port.port
@@ -346,8 +348,3 @@ def _read(path: Path, offset: int = 0) -> str:
             return log.read().decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
-
-
-def _ends_idle(log: Path, offset: int = 0) -> bool:
-    """True where ibsim has printed its prompt after the offset: it waits for a command."""
-    return _read(log, offset).endswith("sim> ")

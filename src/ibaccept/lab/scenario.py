@@ -280,7 +280,7 @@ def load(name: str | Path) -> Scenario:
 def _of_capture(path: Path) -> Scenario:
     """A scenario of a captured fabric: its first host observes, the others are clients."""
     net = topology.capture(path)
-    nodes: dict[str, str] = Field(default_factory=dict)
+    nodes: dict[str, str] = {}
     for node in net.hosts():
         if node.name != node.id and "Aggregation Node" not in node.name and node.ports:
             word = re.sub(r"[^A-Za-z0-9_.-]", "_", node.name.split()[0])

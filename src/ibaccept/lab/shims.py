@@ -54,14 +54,14 @@ LD_PRELOAD={preload} {real} "$@" >"$out"
 code=$?
 exec 9>&-
 part=$(($(wc -c <"$out") * ${{{at}:-50}} / 100))
-case ${how} in
+case "${{{how}}}" in
     cut) head -c "$part" "$out" ;;
     hang) head -c "$part" "$out"; rm -f "$out"; exec sleep 1000000 ;;
     garble)
         head -c "$part" "$out"
         printf '\\001\\377 lp0 on fire \\n'
         tail -c +"$((part + 1))" "$out" ;;
-    replace) sed -e "${sed}" "$out" ;;
+    replace) sed -e "${{{sed}}}" "$out" ;;
 esac
 exit "$code"
 """
@@ -75,15 +75,12 @@ if [ "${IBACCEPT_LAB_SUDO:-}" = refuse ]; then
     echo "sudo: a password is required" >&2
     exit 1
 fi
-case " ${IBACCEPT_LAB_MISSING:-} " in
-    *" $1 "*) echo "sudo: $1: command not found" >&2; exit 1 ;;
-esac
+if ! command -v "$1" >/dev/null; then
+    echo "sudo: $1: command not found" >&2
+    exit 1
+fi
 exec "$@"
 """
-
-# The kernel answers ENOENT for a script whose interpreter is not there, and every shell makes the
-# "not found" and the 127 of a missing program of it: real, although /usr/sbin has the tool.
-_MISSING = "#!/nonexistent/interpreter\n"
 
 
 def write_shims(folder: Path, preload: Path, clients: int) -> None:
@@ -104,18 +101,11 @@ def write_shims(folder: Path, preload: Path, clients: int) -> None:
             clients=clients,
             tool=backend.OUTPUT_TOOL,
             at=backend.OUTPUT_AT,
-            how=f"${backend.OUTPUT_FAULT}",
-            sed=f"${backend.OUTPUT_SED}",
+            how=backend.OUTPUT_FAULT,
+            sed=backend.OUTPUT_SED,
         )
         _write(folder / name, text)
     _write(folder / "sudo", _SUDO)
-
-
-def write_missing(folder: Path, tools: tuple[str, ...]) -> None:
-    """Write the shims of tools that are not installed on one host; goes before the others."""
-    folder.mkdir(parents=True)
-    for name in tools:
-        _write(folder / name, _MISSING)
 
 
 def _real(name: str) -> str:

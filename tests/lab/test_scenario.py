@@ -1,0 +1,171 @@
+"""Scenario files: every one loads, names what exists, and says the whole outcome."""
+
+import pytest
+
+from ibaccept import yamlfile
+from ibaccept.errors import InputError
+from ibaccept.lab import faults, load, names, scenario
+from ibaccept.lab.netfile import NetFile, PortRef
+from ibaccept.verdict import Outcome
+
+MINIMAL = "description: x\ntopology: {builder: two-switch}\n"
+
+
+def edited(play: scenario.Scenario) -> NetFile:
+    """The topology with the cabling faults in it."""
+    net = play.topology.build(play.folder)
+    for fault in play.faults:
+        if isinstance(fault, faults.CableRate):
+            net.set_rate(fault.cable, fault.rate)
+        elif isinstance(fault, faults.MissingCable):
+            net.remove(fault.cable)
+        elif isinstance(fault, faults.SwappedCables):
+            net.swap(*fault.cables)
+    return net
+
+
+def test_the_scenarios_of_the_suite():
+    assert names() == (
+        "counters-cleared",
+        "dead-switch",
+        "edr-cable",
+        "healthy",
+        "missing-cable",
+        "mixed-generations",
+        "no-sm",
+        "noisy-cable",
+        "old-errors",
+        "saturated-counters",
+        "slow-cable",
+        "swapped-cables",
+        "unknown-host-key",
+        "unreachable-observer",
+    )
+
+
+@pytest.mark.parametrize("name", names())
+def test_outcomes_name_every_expectation(name):
+    play = load(name)
+
+    entries = yamlfile.loads(play.expectations_text(), name=name).value["expect"]
+    assert list(play.outcomes) == [entry["id"] for entry in entries]
+    assert [entry["id"] for entry in entries if not entry.get("because")] == []
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_result_follows_from_the_outcomes(name):
+    play = load(name)
+
+    outcomes = set(play.outcomes.values())
+    if Outcome.FAIL in outcomes:
+        expected = "NOT ACCEPTED"
+    elif outcomes <= {Outcome.PASS, Outcome.WAIVED}:
+        expected = "ACCEPTED"
+    else:
+        expected = "INCOMPLETE"
+    assert play.result == expected
+
+
+@pytest.mark.parametrize("name", names())
+def test_evidence_is_of_entries_that_do_not_pass(name):
+    play = load(name)
+
+    assert {item.id for item in play.evidence} <= {
+        entry for entry, outcome in play.outcomes.items() if outcome is not Outcome.PASS
+    }
+
+
+@pytest.mark.parametrize("name", names())
+def test_names_in_a_scenario_exist(name):
+    play = load(name)
+
+    net = edited(play)
+    for host in play.hosts.names:
+        assert net.node(play.hosts.node(host)).kind == "Ca"
+    assert play.sm is not None
+    assert net.node(play.sm.host).name == play.sm.host
+    assert set(play.job) <= set(play.hosts.clients)
+
+
+def test_every_fault_has_a_scenario_with_its_opposite():
+    """A wrong PASS needs a scenario that must fail; a wrong FAIL one that must be accepted."""
+    results = {name: load(name).result for name in names()}
+
+    assert [name for name, result in results.items() if result == "ACCEPTED"] == [
+        "healthy",
+        "mixed-generations",
+        "old-errors",
+    ]
+
+
+def test_a_whole_scenario():
+    play = load("noisy-cable")
+
+    assert play.faults == (
+        faults.SetCounters(
+            type="set", port=PortRef("SwitchB", 27), counters={"SymbolErrorCounter": 47}
+        ),
+        faults.CountUp(
+            type="count",
+            port=PortRef("SwitchB", 27),
+            counters={"SymbolErrorCounter": 12},
+            when=faults.After(after=faults.Served(command="ibqueryerrors", nth=1)),
+        ),
+    )
+    assert play.hosts.observers == ("mgmt01",)
+    assert play.hosts.storage == tuple(f"stor-{n}" for n in range(1, 9))
+    assert play.sm == scenario.SubnetManager(host="mgmt01", engine="minhop")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            MINIMAL + "colour: red\n",
+            "s.yaml:3: colour: Extra inputs are not permitted",
+        ),
+        (
+            MINIMAL + "faults:\n  - {type: rate, cable: SwitchA, rate: 1X HDR}\n",
+            "s.yaml:4: faults.0.rate.cable: Value error, 'SwitchA' is not a port; "
+            "write NODE/PORT, as in SwitchA/13",
+        ),
+        (
+            MINIMAL + "faults:\n  - {type: rate, cable: SwitchA/13, rate: fast}\n",
+            "s.yaml:4: faults.0.rate.rate: Value error, 'fast' is not a link rate such as 4X HDR",
+        ),
+    ],
+)
+def test_a_wrong_scenario_is_refused_with_its_line(tmp_path, text, message):
+    path = tmp_path / "s.yaml"
+    path.write_text(text)
+
+    with pytest.raises(InputError) as caught:
+        load(path)
+
+    assert str(caught.value).removeprefix(f"{tmp_path}/") == message
+
+
+def test_sm_none(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(MINIMAL + "sm: none\n")
+
+    assert load(path).sm is None
+
+
+def test_an_unknown_name_lists_the_known():
+    with pytest.raises(InputError, match="there is no lab scenario 'helthy'; there are counters-"):
+        load("helthy")
+
+
+def test_a_capture_is_a_scenario(tmp_path):
+    net = scenario.TwoSwitch(builder="two-switch", clients=2, storage=1).build(tmp_path)
+    (tmp_path / "site.txt").write_text(net.text())
+
+    play = load(f"capture:{tmp_path / 'site.txt'}")
+
+    assert play.hosts == scenario.Hosts(
+        observers=("client-1",),
+        clients=("client-2", "stor-1", "mgmt01"),
+        nodes={node.name: node.id for node in net.hosts()},
+    )
+    assert play.topology.build(play.folder) == net
