@@ -123,6 +123,8 @@ def dial(host: str, settings: SshSettings, timeout: float) -> socket.socket:
             host, "connect", f"{where} cannot be reached: {error.strerror or error}"
         ) from error
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # a command is a few small packets each way: Nagle's delay would cost more than the command
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
 
 
