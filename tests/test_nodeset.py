@@ -42,6 +42,14 @@ def test_expand(text, names):
         ("node[1-3,^node9]", "'node[1-3,^node9]' excludes node9, which the set does not contain"),
         ("@clients", "'@clients': write the group's name without '@'"),
         ("n[1-999999]", "'n[1-999999]' names 999,999 nodes; no fabric has so many"),
+        (
+            "n[1-100]m[1-99999999999]",
+            "'n[1-100]m[1-99999999999]' names 9,999,999,999,900 nodes; no fabric has so many",
+        ),
+        (
+            "n[1-" + "9" * 30 + "]",
+            "'n[1-" + "9" * 30 + "]' is not a node set: a number is too long",
+        ),
     ],
 )
 def test_refused(text, sentence):

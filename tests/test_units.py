@@ -110,6 +110,7 @@ def test_size_and_count_read_back(number):
         ),
         (Size.parse, "64GB", "'64GB': 'GB' is no unit of a size; did you mean '64GiB'?"),
         (Size.parse, "64", "'64' has no unit; did you mean '64GiB'?"),
+        (Size.parse, "1e999B", "'1e999B' is not a whole number of bytes"),
         (Size.parse, "0.3B", "'0.3B' is not a whole number of bytes"),
         (parse_count, "1,58", "'1,58' is not a count; write a whole number such as 8"),
         (parse_count, "-1", "'-1' is not a count; write a whole number such as 8"),

@@ -44,6 +44,10 @@ empty:
     )
 
 
+def test_numbers_too_large_stay_text():
+    assert loads(f"[{'9' * 5000}, 1e999]", name="f").value == ["9" * 5000, "1e999"]
+
+
 def test_merge_keys_and_aliases():
     text = "base: &b {x: 1, y: 2}\nhost: {<<: *b, y: 3}\n"
 

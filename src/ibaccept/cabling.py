@@ -24,6 +24,12 @@ from ibaccept.yamlfile import InputProblemsError
 EndKey = PortId | tuple[str, int]
 """Identity of a planned end: the port, or (name, port number) of a node that is not there."""
 
+TOLD = 12
+"""A swap names so many of its cables in words; all of them are in its data."""
+
+ROWS_TOLD = 50
+"""So many rows that cannot be resolved are told; thousands have one cause."""
+
 SIMILAR = 0.8
 """difflib ratio from which a name counts as misspelt rather than absent."""
 
@@ -135,8 +141,12 @@ def locate(plan: Plan, fabric: Fabric) -> tuple[Cable, ...]:
                 resolver.problem(planned, f"{end} is already used in {plan.where(users[key])}")
             users[key] = planned
         cables.append(cable)
-    if resolver.problems:
-        raise InputProblemsError(resolver.problems)
+    problems = resolver.problems
+    if len(problems) > ROWS_TOLD:
+        more = f"{plan.file}: and {len(problems) - ROWS_TOLD:,} more problems"
+        problems = [*problems[:ROWS_TOLD], more]
+    if problems:
+        raise InputProblemsError(problems)
     return tuple(cables)
 
 
@@ -239,16 +249,20 @@ class Names:
     def near(self, name: str) -> list[str]:
         """Names that may be meant, best first, at most three."""
         found = {
-            other: 2.0
+            other: 1 + _ratio(name, other)
             for key in (_host(name), _letters(name))
             for other in self._certain.get(key, ())
         }
         for other in self._by_index.get(_index(name), ()):
             if other not in found:
-                ratio = difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio()
+                ratio = _ratio(name, other)
                 if ratio >= SIMILAR:
                     found[other] = ratio
         return sorted(found, key=lambda other: (-found[other], other))[:3]
+
+
+def _ratio(name: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio()
 
 
 def _host(name: str) -> str:
@@ -325,6 +339,12 @@ class _Coverage:
 
 def _other(keys: tuple[EndKey, EndKey], key: EndKey) -> EndKey:
     return keys[1] if keys[0] == key else keys[0]
+
+
+def _some(parts: list[str]) -> str:
+    """The first few parts of a sentence, and how many more there are."""
+    more = f" and {len(parts) - TOLD:,} more" if len(parts) > TOLD else ""
+    return ", ".join(parts[:TOLD]) + more
 
 
 class _Graph:
@@ -404,8 +424,8 @@ class _Graph:
             "swapped",
             cables,
             links,
-            ", ".join(cable.name for cable in cables),
-            f"swapped: {', '.join(moves)}",
+            _some([cable.name for cable in cables]),
+            f"swapped: {_some(moves)}",
         )
 
     def unplanned(self, link: Link) -> CableDifference:

@@ -7,6 +7,7 @@ users write it: ``node[001-012,^node007]``, ``node[001-012],!node007``.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 
@@ -116,15 +117,28 @@ def _plain(item: str, whole: str) -> Iterator[str]:
                 yield from _plain(item[: letters.start()] + letter + item[letters.end() :], whole)
             return
         letters = _BRACKET.search(item, letters.end())
+    item = _BRACKET.sub(_colons, item)
     try:
-        nodes = NodeSet(_BRACKET.sub(_colons, item), resolver=RESOLVER_NOGROUP)
+        size = math.prod(_count(match.group(1)) for match in _BRACKET.finditer(item))
+    except ValueError as error:
+        raise ValueError(f"{whole!r} is not a node set: {error}") from None
+    if size > MAX_NAMES:
+        raise ValueError(f"{whole!r} names {size:,} nodes; no fabric has so many")
+    try:
+        nodes = NodeSet(item, resolver=RESOLVER_NOGROUP)
     except NodeSetParseError as error:
         raise ValueError(f"{whole!r} is not a node set: {error}") from None
-    if len(nodes) > MAX_NAMES:
-        raise ValueError(f"{whole!r} names {len(nodes):,} nodes; no fabric has so many")
     if any(name.startswith("@") for name in nodes):
         raise ValueError(f"{whole!r}: write the group's name without '@'")
     yield from nodes
+
+
+def _count(inside: str) -> int:
+    """Names a bracket stands for, at most; counted before they are made."""
+    if re.search(r"\d{19}", inside):
+        raise ValueError("a number is too long")
+    spans = (re.fullmatch(r"(\d{1,18})-(\d{1,18})(?:/\d+)?", part) for part in inside.split(","))
+    return sum(max(int(m.group(2)) - int(m.group(1)) + 1, 1) if m else 1 for m in spans)
 
 
 def _letters(elements: list[str], whole: str) -> Iterator[str]:

@@ -233,7 +233,7 @@ class Size:
         """
         amount, unit = _split(text, "a size", tuple(_SIZE), "64GiB")
         whole = amount * _SIZE[unit]
-        if whole != int(whole):
+        if not math.isfinite(whole) or whole != int(whole):
             raise ValueError(f"{text!r} is not a whole number of bytes")
         return cls(int(whole))
 

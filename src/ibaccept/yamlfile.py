@@ -8,6 +8,7 @@ are booleans, only decimal numbers without leading zeros are numbers (``0x10``, 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,9 @@ Where = tuple[str | int, ...]
 
 MAX_VALUES = 1_000_000
 """Aliases of aliases multiply; a file that unfolds to more values than this is refused."""
+
+LONGEST_NUMBER = 40
+"""More digits than any number here has; beyond, it stays text."""
 
 _TAG = "tag:yaml.org,2002:"
 _NULL = re.compile(r"~|null|Null|NULL|\Z")
@@ -204,8 +208,10 @@ def _scalar(node: yaml.Node) -> Any:
         return text == "true"
     if _NULL.fullmatch(text):
         return None
+    if len(text) > LONGEST_NUMBER:
+        return text
     if _INT.fullmatch(text):
         return int(text)
-    if _FLOAT.fullmatch(text):
+    if _FLOAT.fullmatch(text) and math.isfinite(float(text)):
         return float(text)
     return text

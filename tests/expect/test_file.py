@@ -165,6 +165,7 @@ def test_a_whole_file(tmp_path: Path):
                 str(tmp_path / "cables.csv"),
             )
         },
+        job_lines={"clients": 5, "storage": 5},
     )
     assert (loaded.line_of("isl-hdr"), loaded.source(loaded.entries[0])) == (
         10,
@@ -497,16 +498,17 @@ job: {clients: "node[001-002]"}
 expect:
   - {id: a, kind: link-rate, speed: HDR, links: {type: all, except: {nodes: switches}}}
   - {id: b, kind: lid-spread, lids: storage, per_cable: 1}
+  - {id: c, kind: link-count, between: [storage, node*], count: 1}
 """
 
     with pytest.raises(InputError) as caught:
         read_expectations(loads(text, name="e.yaml"), folder=tmp_path).check(inventory)
 
     assert str(caught.value) == (
-        "e.yaml: job.clients: node002 is not in site.yaml; did you mean 'node001'?\n"
-        "e.yaml: job.storage: site.yaml: the group 'storage' is empty; add hosts to it\n"
+        "e.yaml:3: job.clients: node002 is not in site.yaml; did you mean 'node001'?\n"
+        "e.yaml:3: job.storage: site.yaml: the group 'storage' is empty; add hosts to it\n"
         "e.yaml:5: a: the group 'switches' is empty in site.yaml\n"
-        "e.yaml:6: b: the group 'storage' is empty in site.yaml"
+        "e.yaml:7: c: the group 'storage' is empty in site.yaml"
     )
 
 

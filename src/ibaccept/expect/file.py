@@ -17,6 +17,7 @@ from ibaccept.expect.cabling import Cabling
 from ibaccept.expect.head import Head, Job, Waiver, Workloads
 from ibaccept.expect.problems import sentences
 from ibaccept.expect.registry import kinds
+from ibaccept.expect.routes import LidSpread
 from ibaccept.inventory import Inventory
 from ibaccept.model import Fabric, Rate
 from ibaccept.plan import Plan
@@ -38,6 +39,7 @@ class Expectations:
         lines: line of each entry, by id.
         plans: cabling plans by the text of ``plan:``; folders of earlier runs are in it only
             where the loader was given a way to read them.
+        job_lines: line of the job's ``clients`` and ``storage``.
     """
 
     file: str
@@ -51,6 +53,7 @@ class Expectations:
     workloads: Workloads = field(default_factory=Workloads)
     waivers: tuple[Waiver, ...] = ()
     plans: Mapping[str, Plan] = field(default_factory=dict)
+    job_lines: Mapping[str, int] = field(default_factory=dict)
 
     def line_of(self, entry_id: str) -> int:
         """Line of an entry.
@@ -85,11 +88,13 @@ class Expectations:
                 try:
                     inventory.node_set(text)
                 except InputError as error:
-                    problems.append(f"{self.file}: job.{role}: {error}")
+                    where = f"{self.file}:{self.job_lines.get(role, 1)}"
+                    problems.append(f"{where}: job.{role}: {error}")
         for entry in self.entries:
             empty = [
                 text
                 for text in dict.fromkeys(node_names(entry))
+                if not (isinstance(entry, LidSpread) and text in {"clients", "storage"})
                 if text in inventory.groups and not inventory.groups[text]
             ]
             problems += [
@@ -203,6 +208,7 @@ class _Reader:
             head.workloads,
             head.waivers,
             self.plans,
+            {role: self.document.line(("job", role)) for role in Job.model_fields},
         )
 
     def problem(self, where: Where, sentence: str) -> None:
