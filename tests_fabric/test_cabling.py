@@ -1,5 +1,7 @@
 """Is everything cabled as planned?"""
 
+from functools import partial
+
 from ibaccept.expect.cables import IN_PLACE, cables_of, cabling_of, count_of
 from ibaccept.expect.cabling import Cabling, LinkCount
 from ibaccept.plan import PlannedCable
@@ -22,7 +24,7 @@ def test_cabling(
     verdict = judge(
         cables,
         expected=IN_PLACE,
-        actual=cabling_of,
+        actual=partial(cabling_of, gaps=bool(snapshot.gaps)),
         noun="planned cables and differences from the plan",
         as_ordered="are in place",
         not_as_ordered="are not as planned",

@@ -96,6 +96,12 @@ class Cable:
         proofs = {EndState.OTHER, EndState.DOWN, EndState.NO_LINK, EndState.NO_NODE}
         return self.is_there or not proofs & set(self.states)
 
+    @property
+    def is_absent(self) -> bool:
+        """True where an end that was seen proves it: it is down, without a link or elsewhere."""
+        proofs = {EndState.OTHER, EndState.DOWN, EndState.NO_LINK}
+        return not self.is_there and bool(proofs & set(self.states))
+
     def state_text(self) -> str:
         """``SwitchA/13 is down; SwitchB is not in the fabric``."""
         parts = []

@@ -48,6 +48,9 @@ _TROUBLE = re.compile(
 )
 """A line of a sweep's stderr with one of these says that a node did not answer."""
 
+_DIRECTED = re.compile(r"DR path slid \d+; dlid \d+; (0(?:,\d+)+)")
+"""The directed route in a message of a failed query: output ports, hop by hop."""
+
 _PID = re.compile(r"\[\d+\] ?")
 BLOCK = 64
 """LIDs in one block of a forwarding table."""
@@ -163,7 +166,7 @@ def look(
     first = _Raw.read(observer)
     since = time.monotonic()
     topology, fabric, gaps, lines = _topology(observer)
-    managers = _managers(observer, stat)
+    managers = _managers(observer, stat, fabric, first)
     tables, tables_file = _tables(observer, fabric)
     hosts = _hosts(transport, wanted, progress)
     raws = {0.0: first}
@@ -265,15 +268,15 @@ def _topology(
 ) -> tuple[object, Fabric | NotSeen, tuple[Gap, ...], dict[PortId, tuple[CaptureRef, ...]]]:
     gaps: list[Gap] = []
 
+    troubles: list[CommandResult] = []
+
     def read_topology(result: CommandResult) -> ibnetdiscover.Topology:
-        topology = ibnetdiscover.parse(result.text)
-        gaps.extend(_gaps(observer, result))
-        return topology
+        troubles.append(result)
+        return ibnetdiscover.parse(result.text)
 
     def read_links(result: CommandResult) -> tuple[iblinkinfo.LinkInfo, str]:
-        info = iblinkinfo.parse(result.text)
-        gaps.extend(_gaps(observer, result))
-        return info, _file(result)
+        troubles.append(result)
+        return iblinkinfo.parse(result.text), _file(result)
 
     topology = observer.take("the fabric", commands.IBNETDISCOVER, read_topology)
     links = observer.take("the fabric", commands.IBLINKINFO, read_links)
@@ -297,12 +300,16 @@ def _topology(
             (),
             {},
         )
+    for result in troubles:
+        gaps += _gaps(observer, result, fabric, topology.initiated_from)
     # A sentence of merge is a port or node that was not seen whole, or seen as two things.
     gaps += [Gap(sentence, sentence) for sentence in sentences]
     return topology, fabric, tuple(_unique(gaps)), _lines(fabric, info, file)
 
 
-def _gaps(observer: _Observer, result: CommandResult) -> list[Gap]:
+def _gaps(
+    observer: _Observer, result: CommandResult, fabric: Fabric, start: Guid | None
+) -> list[Gap]:
     """Every line of trouble on a sweep's stderr is something that the sweep did not see."""
     found = []
     for number, line in enumerate(result.error_text.splitlines(), 1):
@@ -311,12 +318,31 @@ def _gaps(observer: _Observer, result: CommandResult) -> list[Gap]:
         text = _PID.sub("", line.strip())
         if _TROUBLE.search(line):
             capture = CaptureRef(_error_file(result), number, line.strip())
-            found.append(
-                Gap(f"{result.argv[0]}: {text}", f"a query of the sweep failed: {text}", (capture,))
-            )
+            behind = _behind(fabric, start, text)
+            if behind is not None:
+                name = f"the node behind {behind}"
+                found.append(Gap(name, f"{name} did not answer", (capture,)))
+            else:
+                found.append(Gap(text, f"a query of the sweep failed: {text}", (capture,)))
         else:
             observer.warnings.append(f"{result.argv[0]} said: {text}")
     return found
+
+
+def _behind(fabric: Fabric, start: Guid | None, text: str) -> str | None:
+    """The port that a directed route ends at: ``... dlid 0; 0,1,25 Attr ...`` -> SwitchB/25."""
+    match = _DIRECTED.search(text)
+    if match is None or start is None:
+        return None
+    *way, last = [int(hop) for hop in match.group(1).split(",")[1:]] or [0]
+    guid = start
+    for hop in way:
+        port = fabric.port(PortId(guid, hop))
+        if port is None or port.remote is None:
+            return None
+        guid = port.remote.guid
+    here = PortId(guid, last)
+    return fabric.port_name(here) if fabric.port(here) is not None else None
 
 
 def _unique(gaps: Sequence[Gap]) -> list[Gap]:
@@ -384,7 +410,9 @@ class _Raw:
 # -- subnet managers -----------------------------------------------------------------------------
 
 
-def _managers(observer: _Observer, stat: ibstat.IbStat) -> SubnetManagers | NotSeen:
+def _managers(
+    observer: _Observer, stat: ibstat.IbStat, fabric: Fabric | NotSeen, counters: _Raw
+) -> SubnetManagers | NotSeen:
     def one(result: CommandResult) -> SubnetManager:
         info = sminfo.parse(result.text)
         capture = CaptureRef(_file(result), info.line, result.text.splitlines()[info.line - 1])
@@ -398,6 +426,9 @@ def _managers(observer: _Observer, stat: ibstat.IbStat) -> SubnetManagers | NotS
         if up and all(port.sm_lid is None for port in up):
             # The port is up and was never configured: there is no SM, which is an observation.
             return SubnetManagers(none=CaptureRef(observer.stat_file, up[0].line, "SM lid: 0"))
+        if any(_is_alive(fabric, counters, port.sm_lid) for port in up):
+            # The node answers everything else, so the query arrived and no SM is there.
+            return SubnetManagers(none=master.captures[0] if master.captures else None, gone=True)
         return master
     named = observer.take(
         "the subnet managers", commands.SAQUERY_SM, lambda result: saquery.parse_sms(result.text)
@@ -413,6 +444,18 @@ def _managers(observer: _Observer, stat: ibstat.IbStat) -> SubnetManagers | NotS
         else:
             found[Lid(lid)] = other
     return SubnetManagers(tuple(found.values()), tuple(silent))
+
+
+def _is_alive(fabric: Fabric | NotSeen, counters: _Raw, lid: Lid | None) -> bool:
+    """True where the node at a LID answered the topology sweep and the counter sweep."""
+    if isinstance(fabric, NotSeen) or lid is None or int(lid) not in fabric.lid_owner:
+        return False
+    sweep = counters.sweep(fabric)
+    if isinstance(sweep, NotSeen):
+        return False
+    owner = fabric.lid_owner[int(lid)]
+    ports = [port.id for port in fabric.nodes[owner.guid].ports.values()]
+    return all(sweep.why_unread(port, "SymbolErrorCounter") is None for port in ports)
 
 
 # -- forwarding tables ---------------------------------------------------------------------------

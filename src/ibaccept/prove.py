@@ -191,6 +191,9 @@ class Evidence:
             return
         for port in ports:
             label = self.snapshot.fabric.port_name(port)
+            if self.snapshot.fabric.port(port) is None:
+                missing.append(f"counters of {label}: the port was not seen")
+                continue
             unread: dict[str, None] = {}
             for name in SHOWN:
                 counter = window.counter(port, name, label=label)
@@ -208,8 +211,10 @@ class Evidence:
         except NotSeenError as error:
             missing.append(f"routes: {error}")
             return None
+        if routes.problems:
+            missing += [f"routes: {problem}" for problem in routes.problems[:3]]
+            return None
         crossing, of, examples = routes.crossing(link.key)
-        missing += [f"routes: {problem}" for problem in routes.problems[:3]]
         return RouteRef(crossing, of, examples)
 
     def _lines(self, ports: Sequence[PortId]) -> Iterator[CaptureRef]:

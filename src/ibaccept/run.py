@@ -98,7 +98,12 @@ class Inputs:
         for path, what in ((expectations_file, "expectations"), (inventory_file, "inventory")):
             if not path.is_file():
                 raise InputError(f"there is no file {path}; name the {what} with --{what}=FILE")
-        expectations = load_expectations(expectations_file, load_fabric=fabric_of, plan_files=plans)
+        expectations = load_expectations(
+            expectations_file,
+            name=expectations_file.name,
+            load_fabric=fabric_of,
+            plan_files=plans,
+        )
         inventory = load_inventory(inventory_file)
         expectations.check(inventory)
         if not inventory.groups.get("observers"):

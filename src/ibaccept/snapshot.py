@@ -75,12 +75,14 @@ class SubnetManagers:
     Attributes:
         found: those that answered.
         silent: sentences about LIDs that the SA names and that gave no answer.
-        none: captured proof that the observer's port knows no SM, where there is none.
+        none: captured proof that there is no SM, where there is none.
+        gone: there was one: its node answers, the SM does not.
     """
 
     found: tuple[SubnetManager, ...] = ()
     silent: tuple[str, ...] = ()
     none: CaptureRef | None = None
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

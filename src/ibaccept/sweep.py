@@ -168,7 +168,7 @@ def _unread(
         else:
             unread[node.guid] = why
     if said.sweep:
-        why = f"the sweep of ibqueryerrors was not whole: {said.sweep[0].text.strip()}"
+        why = f"{len(said.sweep)} queries of the sweep of ibqueryerrors got no answer"
         return unread, ports, why
     return unread, ports, _unlisted(fabric, errors, strangers, len(failures), unknown)
 

@@ -208,8 +208,10 @@ def _scalar(node: yaml.Node) -> Any:
         return text == "true"
     if _NULL.fullmatch(text):
         return None
-    if len(text) > LONGEST_NUMBER:
-        return text
+    return _number(text) if len(text) <= LONGEST_NUMBER else text
+
+
+def _number(text: str) -> int | float | str:
     if _INT.fullmatch(text):
         return int(text)
     if _FLOAT.fullmatch(text) and math.isfinite(float(text)):

@@ -56,11 +56,18 @@ def _located(plan: Plan, snapshot: Snapshot, cable: PlannedCable) -> Cable:
     return next(c for c in locate(plan, snapshot.fabric) if c.planned == cable)
 
 
-def cabling_of(item: Any) -> str | Different | Unseen:
-    """``in place``, what differs from the plan, or what was not seen."""
+def cabling_of(item: Any, *, gaps: bool) -> str | Different | Unseen:
+    """``in place``, what differs from the plan, or what was not seen.
+
+    Args:
+        item: from ``cables_of``.
+        gaps: nodes did not answer the sweep, so that "not there" proves nothing by itself.
+    """
     match item:
         case CableDifference(kind="unseen"):
             return Unseen(item.text, ANOTHER_LOOK)
+        case CableDifference(kind="missing") if gaps and not all(c.is_absent for c in item.planned):
+            return Unseen(f"{item.text}, but the sweep was not whole", ANOTHER_LOOK)
         case CableDifference():
             return Different(item.text, item.expected)
         case Cable():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ibaccept.cabling import Cable
+from ibaccept.cabling import Cable, EndState
 from ibaccept.counters import COUNTERS
 from ibaccept.evidence import Counter, CounterState
 from ibaccept.expect.counters import ErrorCounters
@@ -40,7 +40,22 @@ def links_of(snapshot: Snapshot, links: LinkSelector, cable: PlannedCable | None
     if cable is not None:
         return Judged((find(cable, snapshot.planned),), "planned cables")
     chosen = select(links, snapshot.fabric, snapshot.inventory, snapshot.plan)
-    return Judged((*chosen.items, *snapshot.gaps), chosen.noun)
+    items = [item for item in chosen.items if not _is_elsewhere(item)]
+    return Judged((*(_or_gap(snapshot, item) for item in items), *snapshot.gaps), chosen.noun)
+
+
+def _is_elsewhere(item: Item) -> bool:
+    """A planned cable whose ends are both up in other cables: those are judged in its place."""
+    return isinstance(item, Cable) and all(state is EndState.OTHER for state in item.states)
+
+
+def _or_gap(snapshot: Snapshot, item: Item) -> Item | Gap:
+    """A gap where a thing that is not there may only be a thing that did not answer."""
+    if snapshot.gaps and isinstance(item, AbsentNode):
+        return Gap(item.name, f"{item.name} was not seen, and the sweep was not whole")
+    if snapshot.gaps and isinstance(item, Cable) and not item.is_absent:
+        return Gap(item.name, f"not seen, and the sweep was not whole: {item.state_text()}")
+    return item
 
 
 def rate_of(item: Any) -> Rate | Unseen | Different:
@@ -143,7 +158,7 @@ def _unclear(counter: Counter, window: Window, port: PortId) -> str:
             f"{where} fell from {counter.before} to {counter.after}: somebody cleared it within "
             "the window"
         )
-    return f"{counter.port}: {window.why_unread(port, counter.name)}"
+    return window.why_unread(port, counter.name)
 
 
 def window_of(snapshot: Snapshot, expected: ErrorCounters) -> Window:

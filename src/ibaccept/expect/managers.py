@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ibaccept.evidence import CaptureRef
 from ibaccept.expect.subnet import SubnetManager as Ordered
 from ibaccept.prove import Aspect
 from ibaccept.snapshot import MASTER, STANDBY, Snapshot, SubnetManager
@@ -20,7 +21,7 @@ def aspects(snapshot: Snapshot, ordered: Ordered) -> list[Aspect]:
         NotSeenError: no subnet manager could be asked.
     """
     seen = snapshot.managers
-    captures = tuple(manager.capture for manager in seen.found)
+    captures: tuple[CaptureRef, ...] = tuple(manager.capture for manager in seen.found)
     if seen.none is not None:
         captures = (seen.none,)
     optional = ("on", "guid", "standbys", "priority")
@@ -67,7 +68,10 @@ def _count(
 ) -> str | Different | Unseen:
     if len(found) > number or (len(found) < number and not silent):
         who = ", ".join(f"LID {m.lid} on {_name(snapshot, m)}" for m in found)
-        return Different(f"{len(found)} {what}" + (f": {who}" if who else ""), f"{number} {what}")
+        gone = (
+            ": the node of the last one answers, its SM does not" if snapshot.managers.gone else ""
+        )
+        return Different(f"{len(found)} {what}" + (f": {who}" if who else gone), f"{number} {what}")
     if silent:
         return Unseen(f"{len(found)} {what} answered, but {silent}", ASK)
     return AS_ORDERED

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ from ibaccept.errors import InputError
 from ibaccept.expect.fields import Nodes, Strict
 from ibaccept.inventory import Inventory
 from ibaccept.model import Fabric, Guid, Link, NodeType, PortId
-from ibaccept.nodeset import expand
+from ibaccept.nodeset import expand, fold
 from ibaccept.plan import End, Plan, PlannedCable
 from ibaccept.suggest import did_you_mean
 
@@ -149,13 +149,17 @@ class _Context:
             words = node.name.split()
             if words and node.type is NodeType.CA:
                 self.by_first_word.setdefault(words[0], []).append(node.guid)
+        self.planned_first_word: dict[str, set[Guid | str]] = {}
         self.planned_nodes = {
             end.name: _node_key(fabric, end, port)
             for cable in cables
             for end, port in zip(cable.planned.ends, (cable.a, cable.b), strict=True)
             if end.name
         }
+        for name, key in self.planned_nodes.items():
+            self.planned_first_word.setdefault(name.split()[0], set()).add(key)
         self.planned_switches = planned_switches((cable.planned for cable in cables), inventory)
+        self.known_hosts = _known_hosts(inventory)
 
     def of_link(self, link: Link) -> _Candidate:
         fabric = self.fabric
@@ -178,6 +182,15 @@ class _Context:
                 are_hosts.append(self.fabric.node_of(port).type is NodeType.CA)
         kind: Literal["isl", "host"] = "host" if any(are_hosts) else "isl"
         return _Candidate((keys[0], keys[1]), kind, cable.names)
+
+    def unclear_ends(self, cable: PlannedCable) -> list[str]:
+        """Ends of which neither plan nor inventory tells whether they are switches or hosts."""
+        return [
+            _plan_node(end)
+            for end in cable.ends
+            if _plan_node(end) not in self.planned_switches
+            and not {end.name, *end.name.split()[:1]} & self.known_hosts
+        ]
 
     def matcher(self, selector: LinkSelector) -> Callable[[_Candidate], bool]:
         """The selector with its names resolved once."""
@@ -248,6 +261,8 @@ class _Context:
             found |= set(self.by_first_word.get(described, ()))
         if described in self.planned_nodes:
             found.add(self.planned_nodes[described])
+        elif not found and host is not None:
+            found |= self.planned_first_word.get(described, set())
         return found
 
     def absent_items(self, selector: LinkSelector) -> list[AbsentNode]:
@@ -298,6 +313,15 @@ def planned_switches(cables: Iterable[PlannedCable], inventory: Inventory | None
     return named | {_plan_node(e) for c in cables for e in c.ends if e.port > HCA_PORTS}
 
 
+def _known_hosts(inventory: Inventory | None) -> set[str]:
+    """Names of the inventory's hosts, also as the fabric describes them; no switches."""
+    if inventory is None:
+        return set()
+    switches = inventory.groups.get("switches", ())
+    hosts = [host for host in inventory.hosts.values() if host.name not in switches]
+    return {host.ib_name or host.name for host in hosts}
+
+
 def planned_cables(
     selector: LinkSelector, plan: Plan, inventory: Inventory | None
 ) -> tuple[PlannedCable, ...]:
@@ -306,13 +330,33 @@ def planned_cables(
     For ``each: cable``, where the items must be known before the fabric is looked at.
 
     Raises:
-        InputError: a name that is neither in the plan nor in the inventory.
+        InputError: a name that is neither in the plan nor in the inventory, a host without a
+            cable in the plan, or nodes of which nothing tells whether they are switches.
     """
     nothing = Fabric.of([])
     cables = locate(plan, nothing)
     context = _Context(nothing, inventory, cables)
     is_selected = context.matcher(selector)
-    return tuple(cable.planned for cable in cables if is_selected(context.of_cable(cable)))
+    chosen = []
+    unclear: set[str] = set()
+    for cable in cables:
+        candidate = context.of_cable(cable)
+        ends = context.unclear_ends(cable.planned)
+        if ends and is_selected(replace(candidate, type="isl")) != is_selected(
+            replace(candidate, type="host")
+        ):
+            unclear.update(ends)
+        elif is_selected(candidate):
+            chosen.append(cable.planned)
+    if unclear:
+        raise InputError(
+            f"{plan.file}: nothing tells whether {fold(unclear)} is a switch or a host; name it in "
+            "the inventory, switches in the group 'switches'"
+        )
+    absent = [node.name for node in context.absent_items(selector)]
+    if absent:
+        raise InputError(f"{plan.file}: has no cable of {fold(absent)}; add it to the plan")
+    return tuple(chosen)
 
 
 def find(planned: PlannedCable, located: Mapping[PlannedCable, Cable]) -> Link | Cable:
