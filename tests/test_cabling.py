@@ -143,6 +143,46 @@ def test_swapped_is_one_difference():
     ]
 
 
+def test_a_long_swap_is_told_in_part():
+    ports = range(1, 15)
+    rows = plan(*(f"SwitchA,,{n},SwitchB,,{n}" for n in ports))
+    difference = compare(rows, fabric([((A, n), (B, n % 14 + 1)) for n in ports]))[0]
+
+    assert difference.kind == "swapped"
+    assert len(difference.planned) == len(difference.found) == 14
+    assert difference.expected.endswith(", SwitchA/12 - SwitchB/12 and 2 more")
+    assert difference.text.startswith("swapped: SwitchA/1 goes to SwitchB/2 instead of SwitchB/1, ")
+    assert difference.text.count("goes to") == 12
+
+
+def test_a_chain_of_moves_ends_in_an_extra_cable():
+    rows = plan("SwitchA,,1,SwitchB,,1")
+
+    assert told(rows, fabric([((A, 1), (B, 2)), ((A, 2), (B, 1))])) == [
+        (
+            "moved",
+            [2],
+            "SwitchA/1 - SwitchB/1",
+            "moved: SwitchA/1 goes to SwitchB/2 instead of SwitchB/1",
+        ),
+        ("extra", [], "no cable", "extra: SwitchA/2 - SwitchB/1 is not in the plan"),
+    ]
+
+
+def test_thousands_of_rows_with_one_cause_are_told_in_part():
+    rows = plan(*(f"SwitchA,,{n},SwichB,,{n}" for n in range(1, 61)))
+
+    with pytest.raises(InputError) as caught:
+        compare(rows, fabric([]))
+
+    sentences = str(caught.value).splitlines()
+    assert (len(sentences), sentences[0], sentences[-1]) == (
+        51,
+        "p:2: no node is named 'SwichB'; did you mean 'SwitchB'?",
+        "p: and 10 more problems",
+    )
+
+
 def test_two_planned_ports_joined_by_one_cable():
     assert told(PLAN, fabric([((A, 13), (A, 14))])) == [
         (

@@ -390,13 +390,13 @@ class _Graph:
         yield from self.chain(chain)
 
     def chain(self, chain: list[Cable | Link]) -> Iterator[CableDifference]:
-        """Differences of a chain; of a chain with found cables at both ends the last is extra."""
-        last = chain[-1] if isinstance(chain[0], Link) and isinstance(chain[-1], Link) else None
-        if last is not None:
-            chain = chain[:-1]
+        """Differences of a chain; of a chain with found cables at both ends one is extra."""
+        over = chain[0] if isinstance(chain[0], Link) and isinstance(chain[-1], Link) else None
+        if over is not None:
+            chain = chain[1:]
         yield from self.pairs(chain if isinstance(chain[0], Cable) else chain[::-1])
-        if isinstance(last, Link):
-            yield self.unplanned(last)
+        if isinstance(over, Link):
+            yield self.unplanned(over)
 
     def pairs(self, chain: list[Cable | Link]) -> Iterator[CableDifference]:
         for n in range(0, len(chain), 2):

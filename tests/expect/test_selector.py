@@ -206,9 +206,20 @@ def test_a_planned_host_is_told_once_as_its_cable():
 
 
 def test_planned_cables_need_no_fabric():
+    plan = Plan.read(
+        "a_name,a_port,b_name,b_port\n"
+        "SwitchA,13,SwitchB,25\n"
+        "SwitchA,1,SwitchB,1\n"
+        "SwitchA,3,node002,1\n"
+        "SwitchA,4,node001 mlx5_0,1\n"
+        "SwitchA,5,node003,1\n"
+        "SwitchA,6,storage server one,1\n",
+        name="p",
+    )
+
     def lines(selector):
         chosen = LinkSelector.model_validate(selector)
-        return [cable.line for cable in planned_cables(chosen, PLAN, INVENTORY)]
+        return [cable.line for cable in planned_cables(chosen, plan, INVENTORY)]
 
     assert [
         lines("isl"),
@@ -216,8 +227,27 @@ def test_planned_cables_need_no_fabric():
         lines("all"),
         lines({"nodes": "SwitchB"}),
         lines({"nodes": "clients"}),
+        lines({"nodes": "storage"}),
         lines({"between": ["switches", "node*"]}),
-    ] == [[2, 3], [4, 5], [2, 3, 4, 5], [2, 3], [4], [4, 5]]
+    ] == [[2, 3], [4, 5, 6, 7], [2, 3, 4, 5, 6, 7], [2, 3], [4, 5, 6], [7], [4, 5, 6]]
+
+
+@pytest.mark.parametrize(
+    ("selector", "sentence"),
+    [
+        (
+            "isl",
+            "p: nothing tells whether node009 is a switch or a host; name it in the inventory, "
+            "switches in the group 'switches'",
+        ),
+        ({"nodes": "clients"}, "p: has no cable of node[001,003]; add it to the plan"),
+    ],
+)
+def test_planned_cables_that_cannot_be_told(selector, sentence):
+    with pytest.raises(InputError) as caught:
+        planned_cables(LinkSelector.model_validate(selector), PLAN, INVENTORY)
+
+    assert str(caught.value) == sentence
 
 
 def test_a_selector_word_is_checked():
