@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibaccept.cabling import Names, compare, locate
+from ibaccept.cabling import compare, locate
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.model import Fabric, Guid, Node, NodeType, Port, PortId, PortState
 from ibaccept.plan import Plan
@@ -289,22 +289,6 @@ def test_nothing_is_compared_with_an_empty_fabric():
         compare(PLAN, Fabric.of([]))
 
     assert str(caught.value) == "no node was seen, so the cabling cannot be compared with the plan"
-
-
-@pytest.mark.parametrize(
-    ("name", "others", "near"),
-    [
-        ("node012", ["node013", "node112"], []),
-        ("SwitchA", ["SwitchB"], []),
-        ("client-a", ["client-z"], []),
-        ("SwichA", ["SwitchA", "SwitchB"], ["SwitchA"]),
-        ("node-012", ["node012", "node013"], ["node012"]),
-        ("node012", ["node012 HCA-1", "node012 HCA-2"], ["node012 HCA-1", "node012 HCA-2"]),
-        ("node012", ["node012.cluster"], ["node012.cluster"]),
-    ],
-)
-def test_a_misspelt_name_is_told_from_an_absent_node(name, others, near):
-    assert Names(others).near(name) == near
 
 
 @settings(max_examples=150, deadline=None)

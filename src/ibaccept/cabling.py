@@ -9,9 +9,7 @@ every found cable is so named exactly once.
 
 from __future__ import annotations
 
-import difflib
 import enum
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -19,6 +17,7 @@ from typing import Literal
 from ibaccept.errors import IbacceptError
 from ibaccept.model import Fabric, Link, Node, PortId
 from ibaccept.plan import End, Plan, PlannedCable
+from ibaccept.suggest import Names
 from ibaccept.yamlfile import InputProblemsError
 
 EndKey = PortId | tuple[str, int]
@@ -29,9 +28,6 @@ TOLD = 12
 
 ROWS_TOLD = 50
 """So many rows that cannot be resolved are told; thousands have one cause."""
-
-SIMILAR = 0.8
-"""difflib ratio from which a name counts as misspelt rather than absent."""
 
 
 class EndState(enum.Enum):
@@ -235,55 +231,6 @@ class _Resolver:
                     f"no node is named {end.name!r}; did you mean {' or '.join(map(repr, near))}?",
                 )
         return nodes[0] if nodes else None
-
-
-class Names:
-    """Known names, indexed to find those that another may be a misspelling or the host part of.
-
-    ``node012`` is not a misspelling of ``node013``, nor ``SwitchA`` of ``SwitchB``: names that
-    number things must agree in their numbers.
-    """
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._certain: dict[str, set[str]] = {}
-        self._by_index: dict[tuple[str, ...], set[str]] = {}
-        for name in names:
-            for key in (_host(name), _letters(name)):
-                self._certain.setdefault(key, set()).add(name)
-            self._by_index.setdefault(_index(name), set()).add(name)
-
-    def near(self, name: str) -> list[str]:
-        """Names that may be meant, best first, at most three."""
-        found = {
-            other: 1 + _ratio(name, other)
-            for key in (_host(name), _letters(name))
-            for other in self._certain.get(key, ())
-        }
-        for other in self._by_index.get(_index(name), ()):
-            if other not in found:
-                ratio = _ratio(name, other)
-                if ratio >= SIMILAR:
-                    found[other] = ratio
-        return sorted(found, key=lambda other: (-found[other], other))[:3]
-
-
-def _ratio(name: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio()
-
-
-def _host(name: str) -> str:
-    """First word without domain, as a key that no ``_letters`` equals."""
-    return "/" + re.split(r"[\s.]", name.casefold())[0]
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.casefold())
-
-
-def _index(name: str) -> tuple[str, ...]:
-    """What numbers a name: digits, and single letters as in ``client-a`` and ``SwitchB``."""
-    pattern = r"\d+|(?<=[-_ .])[A-Za-z](?![A-Za-z])|(?<=[a-z])[A-Z](?![A-Za-z])"
-    return tuple(re.findall(pattern, name))
 
 
 def compare(plan: Plan, fabric: Fabric) -> tuple[CableDifference, ...]:
