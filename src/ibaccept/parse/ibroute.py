@@ -36,7 +36,7 @@ TOOL = "ibroute"
 _STARTS = (b"Unicast lids [", b"Multicast mlids [")
 _HEADER = re.compile(
     r"Unicast lids \[0x([0-9a-f]+)-0x([0-9a-f]+)\] of switch "
-    r"(?:Lid (\d+)|DR path slid \d+; dlid \d+; [\d,]+|.+?) guid 0x([0-9a-f]{16}) \((.*)\):\s*\Z"
+    r"(Lid (\d+)|DR path slid \d+; dlid \d+; [\d,]+|.+?) guid 0x([0-9a-f]{16}) \((.*)\):\s*\Z"
 )
 _TRAILER = re.compile(r"(\d+) (?:valid )?lids dumped ?\Z")
 _TITLES = ("Lid  Out   Destination", "Port     Info")
@@ -69,9 +69,10 @@ def parse_sections(
     _only_noise(dump, positions[0] if positions else dump.size)
     tables: list[SwitchTable] = []
     warnings: list[str] = []
+    addresses: dict[str, Guid] = {}
     for start, stop in pairwise([*positions, dump.size]):
-        if dump.bytes[start] == ord("U"):
-            tables.append(_table(dump, start, stop, warnings, above=above))
+        if dump.bytes[start] == ord("U") and not _cut_header(dump, start, stop):
+            tables.append(_table(dump, start, stop, warnings, addresses, above=above))
     if not tables:
         what = "multicast tables only" if positions else "no forwarding table"
         raise ParseError(tool, f"{what}; read the unicast tables with {tool} -n")
@@ -80,7 +81,13 @@ def parse_sections(
         if table.guid in seen:
             raise ParseError(tool, f"switch {table.guid} has two tables; give one capture of it")
         seen.add(table.guid)
-    return void_by_stderr(tool, tuple(tables), "\n".join([stderr, *warnings]))
+    return void_by_stderr(tool, tuple(tables), "\n".join([stderr, *warnings]), addresses)
+
+
+def _cut_header(dump: Dump, start: int, stop: int) -> bool:
+    """True for a header the file ends in: that switch has no table, the others keep theirs."""
+    text = dump.text(start, min(stop, start + 1000))
+    return "\n" not in text and _HEADER.match(text) is None
 
 
 def _only_noise(dump: Dump, stop: int) -> None:
@@ -98,16 +105,26 @@ def _only_noise(dump: Dump, stop: int) -> None:
             raise dump.error(start, "not the header of a forwarding table")
 
 
-def _table(dump: Dump, start: int, stop: int, warnings: list[str], *, above: bool) -> SwitchTable:
+def _table(
+    dump: Dump,
+    start: int,
+    stop: int,
+    warnings: list[str],
+    addresses: dict[str, Guid],
+    *,
+    above: bool,
+) -> SwitchTable:
+    """One section; lines of warning and the address of the switch are added to what is given."""
     starts, whole = dump.lines(start, stop)
     bounds = [*starts[:2].tolist(), stop]
     header = dump.text(start, bounds[1]).rstrip("\n")
     match = _HEADER.match(header)
     if match is None:
         raise dump.error(start, "not the header of a forwarding table")
-    first, top, guid = (int(match.group(i), 16) for i in (1, 2, 4))
-    lid = None if match.group(3) is None else int(match.group(3))
-    head = Head(Guid(guid), lid, match.group(5), first, top)
+    first, top, guid = (int(match.group(i), 16) for i in (1, 2, 5))
+    lid = None if match.group(4) is None else int(match.group(4))
+    head = Head(Guid(guid), lid, match.group(6), first, top)
+    addresses[match.group(3)] = head.guid
     faults: list[str] = []
     notes: list[str] = []
     if not whole:

@@ -333,6 +333,7 @@ def build_table(
         whole += [f"LID {lid:#06x} has {counts[lid]} rows" for lid in repeated]
         ports[counts > 1] = NO_ENTRY
     known = read
+    sound = not whole
     first = max(head.first, 1)
     label = (head.name or "").strip() or str(head.guid)
     if not read[first:].all():
@@ -368,7 +369,7 @@ def build_table(
         known=_frozen(known),
         complete=complete,
         problems=tuple(whole),
-        above=above and complete,
+        above=above and sound,
         notes=notes,
         hops=hops,
     )
@@ -377,26 +378,34 @@ def build_table(
 _HARMLESS = re.compile(r"ibwarn: \[\d+\] sim_connect: attached as client .*")
 """What libumad2sim (the simulated fabric of the lab) says when a tool starts."""
 
-_GUIDS = re.compile(r"(?:guid|GUID)\s+(0x[0-9a-fA-F]+)")
+_NAMED = re.compile(r"GUID (0x[0-9a-fA-F]+)")
+_ADDRESSED = re.compile(r"dport \((.+)\)")
 
 
 def void_by_stderr(
-    tool: str, tables: tuple[SwitchTable, ...], stderr: str
+    tool: str, tables: tuple[SwitchTable, ...], stderr: str, addresses: Mapping[str, Guid]
 ) -> tuple[SwitchTable, ...]:
     """Void the tables that lines on standard error cast doubt on.
 
-    dump_fts prints the previous block again after a failed MAD and exits 0; only the line on
-    standard error tells. A line that names the GUID of a switch voids that table, any other line
-    voids all.
+    dump_fts prints the previous block again after a failed MAD and exits 0; only the lines on
+    standard error tell. A line that names the GUID or the address of a switch voids that table,
+    any other line voids all.
+
+    Args:
+        tool: whose output it is.
+        tables: the tables read.
+        stderr: standard error.
+        addresses: switches by the address of the header, ``Lid 5`` or ``DR path slid 0; ...``.
     """
+    everyone = {table.guid for table in tables}
     doubts: dict[Guid, str] = {}
     for line in filter(None, map(str.strip, stderr.splitlines())):
         if _HARMLESS.fullmatch(line):
             continue
-        named = {Guid.parse(text) for text in _GUIDS.findall(line)}
-        named &= {table.guid for table in tables}
-        for guid in named or {table.guid for table in tables}:
-            doubts.setdefault(guid, line)
+        named = {Guid.parse(text) for text in _NAMED.findall(line)}
+        named |= {addresses[at] for at in _ADDRESSED.findall(line) if at in addresses}
+        for guid in named & everyone or everyone:
+            doubts[guid] = line
     return tuple(
         table.voided(
             f"table of {table.label} not usable: {tool} reported {doubts[table.guid]!r}; "

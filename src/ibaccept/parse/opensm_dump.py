@@ -56,7 +56,11 @@ def parse_lfts(text: Text) -> tuple[SwitchTable, ...]:
     """
     dump = Dump(LFTS, text)
     positions = _sections(dump, _LFTS_START)
-    tables = [_lfts_table(dump, start, stop) for start, stop in pairwise([*positions, dump.size])]
+    tables = [
+        _lfts_table(dump, start, stop)
+        for start, stop in pairwise([*positions, dump.size])
+        if not _cut_header(dump, start, stop, _LFTS_HEADER)
+    ]
     return _unique(LFTS, tables)
 
 
@@ -71,7 +75,15 @@ def _sections(dump: Dump, start: bytes) -> list[int]:
     return positions
 
 
+def _cut_header(dump: Dump, start: int, stop: int, header: re.Pattern[str]) -> bool:
+    """True for a header the file ends in: that switch has no table, the others keep theirs."""
+    text = dump.text(start, min(stop, start + 1000))
+    return "\n" not in text and header.match(text) is None
+
+
 def _unique(tool: str, tables: list[SwitchTable]) -> tuple[SwitchTable, ...]:
+    if not tables:
+        raise ParseError(tool, "no forwarding table; give the whole dump file")
     seen: set[Guid] = set()
     for table in tables:
         if table.guid in seen:
@@ -158,6 +170,8 @@ def parse_fdbs_sections(
     positions = _sections(dump, start)
     found: list[tuple[Head, Section, list[str], list[str]]] = []
     for begin, stop in pairwise([*positions, dump.size]):
+        if _cut_header(dump, begin, stop, _FDBS_HEADER):
+            continue
         starts, whole = dump.lines(begin, stop)
         bounds = [*starts[:2].tolist(), stop]
         match = _FDBS_HEADER.match(dump.text(begin, bounds[1]))
@@ -171,7 +185,7 @@ def parse_fdbs_sections(
         found.append(
             (Head(Guid(int(match.group(1), 16)), None, None, 1, top), section, faults, notes)
         )
-    last = max(head.top for head, *_ in found)
+    last = max((head.top for head, *_ in found), default=0)
     tables = [
         build_table(
             tool,

@@ -74,10 +74,19 @@ class Usable:
         """
         ports = np.flatnonzero(self._cabling.isl[switch])
         peers = self._cabling.target[switch, ports]
-        rows, back = np.unique(np.searchsorted(self._leaves, leaves), return_inverse=True)
-        nearer = self._away[rows][:, peers] == (self._away[rows, switch] - 1)[:, None]
-        sets, of_row = np.unique(nearer, axis=0, return_inverse=True)
-        return of_row.reshape(-1)[back], [tuple(ports[chosen].tolist()) for chosen in sets]
+        rows = np.searchsorted(self._leaves, leaves)
+        wanted = np.flatnonzero(np.bincount(rows, minlength=self._leaves.size))
+        nearer = self._away[wanted][:, peers] == (self._away[wanted, switch] - 1)[:, None]
+        number: dict[bytes, int] = {}
+        set_of = np.zeros(self._leaves.size, dtype=np.int64)
+        sets: list[Kind] = []
+        for row, chosen in zip(wanted.tolist(), nearer, strict=True):
+            key = chosen.tobytes()
+            if key not in number:
+                number[key] = len(sets)
+                sets.append(tuple(ports[chosen].tolist()))
+            set_of[row] = number[key]
+        return set_of[rows], sets
 
 
 def levels(demand: Mapping[Kind, int]) -> list[Level]:
