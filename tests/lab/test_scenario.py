@@ -38,6 +38,7 @@ def test_the_scenarios_of_the_suite():
         "saturated-counters",
         "slow-cable",
         "swapped-cables",
+        "switch-sm",
         "unknown-host-key",
         "unreachable-observer",
     )

@@ -51,7 +51,7 @@ def _without_tool(text: str, tool: str) -> str:
     return replace(wrapped, argv=(absent, *wrapped.argv[1:])).exec_string
 
 
-class Hosts:
+class PlayedHosts:
     """Plays the hosts of a scenario; see ``server.Site``."""
 
     def __init__(

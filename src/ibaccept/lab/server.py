@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import selectors
 import signal
 import socket
@@ -42,6 +43,10 @@ MAX_COMMANDS = 512
 # Two hundred hosts are connected to at once by a test, from one process, on two cores.
 _HANDSHAKE_SECONDS = 120.0
 _BACKLOG = 512
+
+_LOGGER = logging.getLogger("ibaccept.lab.server")
+# A client that goes away without a word is no news for the terminal.
+_LOGGER.addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +246,7 @@ class SshServer:
                 return
         transport = _Transport(connection)
         transport.daemon = True
+        transport.set_log_channel(_LOGGER.name)
         transport.banner_timeout = _HANDSHAKE_SECONDS
         transport.handshake_timeout = _HANDSHAKE_SECONDS
         transport.auth_timeout = _HANDSHAKE_SECONDS

@@ -17,7 +17,7 @@ from ibaccept.errors import InputError
 from ibaccept.lab import faults, scenario
 from ibaccept.lab.access import new_key, write_inventory, write_ssh_config
 from ibaccept.lab.backend import Backend
-from ibaccept.lab.hosts import Hook, Hosts
+from ibaccept.lab.hosts import Hook, PlayedHosts
 from ibaccept.lab.ibsim import IbsimBackend
 from ibaccept.lab.netfile import NetFile
 from ibaccept.lab.process import Processes
@@ -111,7 +111,7 @@ class RunningLab:
         client, client_text = new_key()
         self.key_file.touch(mode=0o600)
         self.key_file.write_text(client_text)
-        self._site = Hosts(self.scenario, self.backend, self.folder, client)
+        self._site = PlayedHosts(self.scenario, self.backend, self.folder, client)
         for fault in self.scenario.faults:
             self._arm(fault)
         main = Listener(new_key()[0])
