@@ -328,6 +328,7 @@ def _cables(run: Run, expected: Expectation) -> Iterator[PlannedCable | None]:
     assert plan is not None  # noqa: S101 - the schema refuses each: without a plan
     links = getattr(expected, "links", None)
     if links is None:
+        yield None  # the cables that nobody planned
         yield from plan.cables
         return
     yield from planned_cables(links, plan, run.inputs.inventory)

@@ -22,6 +22,9 @@ def cables_of(
 ) -> list[Any]:
     """What is judged: a difference stands for its planned cables, the others are in place.
 
+    With ``each: cable`` every planned cable is an item of its own, and one more (``cable`` is
+    None) is about the cables that nobody planned.
+
     Raises:
         NotSeenError: the fabric was not seen.
         InputError: a name in the plan that is misspelt or names several nodes.
@@ -37,6 +40,10 @@ def cables_of(
             about[planned.planned] = difference
     if cable is not None:
         return [about[cable] if cable in about else _located(plan, snapshot, cable)]
+    extras = [difference for difference in differences if not difference.planned]
+    if expected.each is not None:
+        others = Aspect("cables", "cables that the plan does not name", command="iblinkinfo --line")
+        return [*(extras or [others]), *snapshot.gaps]
     told: set[int] = set()
     items: list[Any] = []
     for located in locate(plan, snapshot.fabric):
@@ -46,7 +53,7 @@ def cables_of(
         elif id(found) not in told:
             told.add(id(found))
             items.append(found)
-    items += [difference for difference in differences if not difference.planned]
+    items += extras
     # Without the nodes that did not answer, a cable at them is neither there nor missing; compare
     # calls those unseen. Other gaps cannot hide a planned cable, but may hide an extra one.
     return [*items, *snapshot.gaps] if expected.extra == "refused" else items
@@ -72,6 +79,8 @@ def cabling_of(item: Any, *, gaps: bool) -> str | Different | Unseen:
             return Different(item.text, item.expected)
         case Cable():
             return IN_PLACE if item.is_there else Unseen(item.state_text(), ANOTHER_LOOK)
+        case Aspect():
+            return IN_PLACE
         case Gap():
             return Unseen(item.reason, ANOTHER_LOOK)
         case _:
