@@ -146,6 +146,23 @@ def test_a_wrong_scenario_is_refused_with_its_line(tmp_path, text, message):
     assert str(caught.value).removeprefix(f"{tmp_path}/") == message
 
 
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("{type: unreachable, host: nobody}", "a fault is of 'nobody', which is not among the "),
+        ("{type: output, command: ls, how: cut}", "'ls' is not one of dump_fts, ibaddr, "),
+        ("{type: output, command: ibstat, how: replace}", "'sed' goes with 'how: replace'"),
+        ("{type: output, command: ibstat, how: cut, sed: x}", "'sed' goes with 'how: replace'"),
+    ],
+)
+def test_a_fault_that_would_be_none_is_refused(tmp_path, fault, message):
+    path = tmp_path / "s.yaml"
+    path.write_text(f"{MINIMAL}faults:\n  - {fault}\n")
+
+    with pytest.raises(InputError, match=message):
+        load(path)
+
+
 def test_sm_none(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(MINIMAL + "sm: none\n")

@@ -7,12 +7,13 @@ command was served. *Host* faults are of SSH, of a host's tools, or of a tool's 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ibaccept.errors import InputError
 from ibaccept.lab.netfile import PortRef
+from ibaccept.lab.shims import TOOLS
 from ibaccept.model import Rate
 
 
@@ -197,6 +198,14 @@ class Output(Strict):
     nth: int | None = None
     at: int = Field(default=50, ge=0, le=100)
     sed: str = ""
+
+    @model_validator(mode="after")
+    def _can_be_done(self) -> Self:
+        if self.how != "disconnect" and self.command not in TOOLS:
+            raise ValueError(f"{self.command!r} is not one of {', '.join(TOOLS)}")
+        if (self.how == "replace") != bool(self.sed):
+            raise ValueError("'sed' goes with 'how: replace', and only with it")
+        return self
 
 
 CablingFault = CableRate | MissingCable | SwappedCables

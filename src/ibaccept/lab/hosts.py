@@ -70,9 +70,10 @@ class PlayedHosts:
         self._served: Counter[str] = Counter()
         self._hooks: list[tuple[str, int, Hook]] = []
         self._missing = {
-            fault.host: fault.tools
+            (fault.host, tool)
             for fault in play.faults
             if isinstance(fault, faults.MissingTools)
+            for tool in fault.tools
         }
         self._no_sudo = {f.host for f in play.faults if isinstance(f, faults.SudoRefused)}
         self._refused = {f.host for f in play.faults if isinstance(f, faults.Authentication)}
@@ -97,7 +98,7 @@ class PlayedHosts:
             output = next((o for o in self._outputs if self._suffers(o, request.host, tool)), None)
         env = {**self.environment(request.host)}
         text = request.text
-        if tool in self._missing.get(request.host, ()):
+        if (request.host, tool) in self._missing:
             text = _without_tool(text, tool)
         if output is None:
             return Run(text, env)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ibaccept import nodeset, yamlfile
 from ibaccept.errors import InputError
@@ -219,6 +219,15 @@ class Scenario(Strict):
     @classmethod
     def _none(cls, value: Any) -> Any:
         return None if value == "none" else value
+
+    @model_validator(mode="after")
+    def _hosts_exist(self) -> Self:
+        """A fault of a host that has no SSH would silently be no fault."""
+        for fault in self.faults:
+            host = getattr(fault, "host", None)
+            if host is not None and host not in self.hosts.names:
+                raise ValueError(f"a fault is of {host!r}, which is not among the hosts")
+        return self
 
     def expectations_text(self) -> str:
         """The expectations file.
