@@ -54,6 +54,18 @@ class Routes:
         """Why parts of the tables are unknown, a sentence each."""
         return self.lfts.problems
 
+    @cached_property
+    def without_lid(self) -> tuple[PortId, ...]:
+        """Cabled ports of hosts that have no LID: they are in no pair, so say so beside a count."""
+        return tuple(
+            end.id
+            for end in self.cabling.endpoints
+            if end.is_ca
+            and not end.lids
+            and end.id in self.fabric.link_at
+            and self.fabric.nodes[end.id.guid].is_host
+        )
+
     # -- one route ---------------------------------------------------------------------------
 
     def path(self, source: int | PortId, dlid: int) -> Route:
@@ -121,9 +133,11 @@ class Routes:
         """How many inter-switch output ports have how many destination LIDs.
 
         The same histogram as ibdmchk's "SWITCH OUT PORT - NUM DLIDS": ports to CAs are left out,
-        cabled ports that no CA-to-CA route takes count as 0.
+        and so are switches that no CA-to-CA route crosses; other cabled ports that no route takes
+        count as 0.
         """
-        counts = self.port_lids[self.cabling.isl]
+        crossed = self.port_lids.sum(axis=1, keepdims=True) > 0
+        counts = self.port_lids[self.cabling.isl & crossed]
         values, ports = np.unique(counts, return_counts=True)
         return dict(zip(values.tolist(), ports.tolist(), strict=True))
 

@@ -153,6 +153,15 @@ class Cabling:
         return owner
 
     @cached_property
+    def shared_lids(self) -> dict[int, tuple[PortId, ...]]:
+        """LIDs that more than one port owns, and those ports: a fault of the subnet manager."""
+        owners: dict[int, list[PortId]] = {}
+        for end in self.endpoints:
+            for lid in end.lids:
+                owners.setdefault(lid, []).append(end.id)
+        return {lid: tuple(ports) for lid, ports in owners.items() if len(ports) > 1}
+
+    @cached_property
     def ca_lids(self) -> NDArray[np.int64]:
         """Every LID a CA port owns, ascending."""
         is_ca = np.array([end.is_ca for end in self.endpoints], dtype=np.bool_)
@@ -223,6 +232,13 @@ class Tables:
                     f"the table of {cabling.node_name(guid)} was not read; read it with "
                     "dump_fts -n or ibroute"
                 )
+        for lid, ports in cabling.shared_lids.items():
+            self.known[lid] = False
+            names = ", ".join(cabling.fabric.port_name(port) for port in ports)
+            problems.append(
+                f"LID {lid} belongs to several ports ({names}), so where it should arrive is not "
+                "known; look at the subnet manager's log for duplicate LIDs"
+            )
         self.problems = tuple(problems)
 
     def _doubt_high_ports(self, number: int, table: SwitchTable) -> list[str]:

@@ -1,0 +1,88 @@
+"""Which output ports a set of flows crosses, for all of them at once.
+
+`Routes.path` follows one pair hop by hop; this follows thousands, as arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ibaccept.errors import InputError
+from ibaccept.routing.paths import Routes
+from ibaccept.routing.tables import DELIVERED, WRONG_PORT
+from ibaccept.routing.trees import chunks
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Crossings:
+    """The switches that pairs cross, as parallel arrays; an entry a pair and switch crossed.
+
+    Attributes:
+        pair: number of the pair, shape (entries,).
+        switch: number of the switch (`Cabling.switches`), shape (entries,).
+        port: output port of that switch, shape (entries,).
+        end: how each pair ends (`DELIVERED` to `LOOP`), shape (pairs,). A pair that is not
+            delivered has no entries.
+    """
+
+    pair: Ints
+    switch: Ints
+    port: Ints
+    end: Ints
+
+
+def crossings(routes: Routes, sources: Ints, dlids: Ints) -> Crossings:
+    """Follow pairs through the tables.
+
+    Args:
+        routes: topology and tables.
+        sources: endpoint that sends, of each pair (`Cabling.endpoints`).
+        dlids: destination LID of each pair.
+
+    Raises:
+        InputError: a LID nobody owns, or a pair within one port.
+    """
+    owner = routes.cabling.owner
+    bad = (dlids <= 0) | (dlids >= owner.size)
+    bad[~bad] = owner[dlids[~bad]] < 0
+    if bad.any():
+        raise InputError(
+            f"no port that the sweep saw owns LID {int(dlids[np.argmax(bad)])}; take sweep and "
+            "tables together"
+        )
+    if (owner[dlids] == sources).any():
+        lid = int(dlids[np.argmax(owner[dlids] == sources)])
+        raise InputError(f"LID {lid} would send to itself; name different hosts")
+    start = routes.attached[sources]
+    end = np.full(dlids.size, WRONG_PORT, dtype=np.int64)
+    end[(start < 0) & (_peers(routes)[sources] == owner[dlids])] = DELIVERED
+    found: list[tuple[Ints, Ints, Ints]] = []
+    unique, column = np.unique(dlids, return_inverse=True)
+    first = 0
+    for tree in chunks(routes.lfts, unique):
+        row = column - first
+        pair = np.flatnonzero((row >= 0) & (row < tree.lids.size) & (start >= 0))
+        first += int(tree.lids.size)
+        at, row = start[pair], row[pair]
+        end[pair] = tree.end[row, at]
+        while pair.size:
+            # Whoever is delivered from here on reaches the end of its tree.
+            going = (at < tree.next.shape[1]) & (end[pair] == DELIVERED)
+            pair, row, at = pair[going], row[going], at[going]
+            found.append((pair, at, tree.port[row, at].astype(np.int64)))
+            at = tree.next[row, at].astype(np.int64)
+    if not found:
+        none = np.empty(0, dtype=np.int64)
+        return Crossings(none, none, none, end)
+    pairs, switches, ports = zip(*found, strict=True)
+    return Crossings(np.concatenate(pairs), np.concatenate(switches), np.concatenate(ports), end)
+
+
+def _peers(routes: Routes) -> Ints:
+    """The endpoint each endpoint is cabled to back to back; -1 for none."""
+    return np.array([end.peer for end in routes.cabling.endpoints], dtype=np.int64)
