@@ -167,7 +167,7 @@ def look(
     since = time.monotonic()
     topology, fabric, gaps, lines = _topology(observer)
     managers = _managers(observer, stat, fabric, first)
-    tables, tables_file = _tables(observer, fabric)
+    tables, tables_file, tables_text = _tables(observer, fabric)
     hosts = _hosts(transport, wanted, progress)
     raws = {0.0: first}
     for seconds in sorted(wanted.windows):
@@ -187,6 +187,7 @@ def look(
         managers,
         tables,
         tables_file,
+        tables_text,
         hosts,
         lines,
         tuple(observer.warnings),
@@ -463,17 +464,18 @@ def _is_alive(fabric: Fabric | NotSeen, counters: _Raw, lid: Lid | None) -> bool
 
 def _tables(
     observer: _Observer, fabric: Fabric | NotSeen
-) -> tuple[tuple[SwitchTable, ...] | NotSeen, str | None]:
-    file: list[str] = []
+) -> tuple[tuple[SwitchTable, ...] | NotSeen, str | None, bytes]:
+    outputs: list[CommandResult] = []
 
     def read(result: CommandResult) -> tuple[SwitchTable, ...]:
-        file.append(_file(result))
+        outputs.append(result)
         return dump_fts.parse(result.stdout, result.error_text)
 
     tables = observer.take("the forwarding tables", commands.DUMP_FTS, read)
     if isinstance(tables, NotSeen) or isinstance(fabric, NotSeen):
-        return tables, None
-    return tuple(_mend(observer, fabric, table) for table in tables), file[0]
+        return tables, None, b""
+    mended = tuple(_mend(observer, fabric, table) for table in tables)
+    return mended, _file(outputs[0]), outputs[0].stdout
 
 
 def _mend(observer: _Observer, fabric: Fabric, table: SwitchTable) -> SwitchTable:

@@ -18,6 +18,9 @@ from ibaccept.verdict import Coverage, Finding, Outcome, Subject, Verdict
 SHOWN = (*counters.FAULT_COUNTERS, *counters.REPORT_COUNTERS, "PortXmitData", "PortRcvData")
 """Counters of each end that go with a finding about a link."""
 
+LINKS_SHOWN = 2
+"""Links whose counters and lines go with a finding about several."""
+
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
@@ -29,6 +32,9 @@ class Aspect:
         links: links it is about, for counters and routes (the first few are shown).
         captures: lines that show it.
         command: argv, as typed, that shows it again.
+        routes: routes that show it.
+        guids: node GUIDs of the subject, one per port.
+        ports: port numbers of the subject.
     """
 
     kind: str
@@ -36,6 +42,9 @@ class Aspect:
     links: tuple[Link, ...] = ()
     captures: tuple[CaptureRef, ...] = ()
     command: str = ""
+    routes: RouteRef | None = None
+    guids: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
 
 
 @dataclass
@@ -85,7 +94,9 @@ class Evidence:
 
     @singledispatchmethod
     def subject(self, item: Any) -> Subject:
-        """Identity and name of a judged item."""
+        """Identity and name of a judged item; one of an upper layer says it by an ``aspect``."""
+        if hasattr(item, "aspect"):
+            return self.subject(item.aspect())
         name = getattr(item, "name", None)
         return Subject("item", str(name if name is not None else item))
 
@@ -126,7 +137,7 @@ class Evidence:
 
     @subject.register
     def _(self, item: Aspect) -> Subject:
-        return Subject(item.kind, item.name)
+        return Subject(item.kind, item.name, item.guids, item.ports)
 
     @subject.register
     def _(self, item: Gap) -> Subject:
@@ -137,7 +148,8 @@ class Evidence:
     @singledispatchmethod
     def proof(self, item: Any) -> Proof:
         """Counters of both ends, routes, captured lines and the command to see it again."""
-        del item
+        if hasattr(item, "aspect"):
+            return self.proof(item.aspect())
         return Proof(again=self._ssh("iblinkinfo --line"))
 
     @proof.register
@@ -166,11 +178,16 @@ class Evidence:
     @proof.register
     def _(self, item: Aspect) -> Proof:
         captures = list(item.captures)
-        for link in item.links[:4]:
+        missing: list[str] = []
+        found: list[Counter] = []
+        routes = item.routes
+        for link in item.links[:LINKS_SHOWN]:
             captures += self._lines((link.a.id, link.b.id))
-        return Proof(
-            captures=tuple(captures), again=self._ssh(item.command) if item.command else ""
-        )
+            found += self._counters((link.a.id, link.b.id), missing)
+            if routes is None:
+                routes = self._routes(link, missing)
+        again = self._ssh(item.command) if item.command else ""
+        return Proof(tuple(found), routes, tuple(captures), again, tuple(missing))
 
     def _of_ports(self, ports: Sequence[PortId], link: Link | None) -> Proof:
         missing: list[str] = []

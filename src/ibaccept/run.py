@@ -21,13 +21,14 @@ from ibaccept.errors import IbacceptError, InputError
 from ibaccept.expect.counters import ErrorCounters
 from ibaccept.expect.file import Expectations, load_expectations
 from ibaccept.inventory import Inventory, InventoryHost, job_nodes, load_inventory
-from ibaccept.model import Fabric
+from ibaccept.lids import HostLids, JobLids, LidIndex
+from ibaccept.model import Fabric, Rate
 from ibaccept.parse import iblinkinfo, ibnetdiscover
 from ibaccept.plan import Plan, write_plan
-from ibaccept.snapshot import Snapshot
+from ibaccept.snapshot import NotSeen, Snapshot
 from ibaccept.transport.replay import RecordingTransport, ReplayTransport
 from ibaccept.transport.router import open_transport
-from ibaccept.units import Duration
+from ibaccept.units import Bandwidth, Duration
 
 INPUTS = "inputs"
 RUN = "run.json"
@@ -120,6 +121,12 @@ class Inputs:
         )
 
     @property
+    def ceilings(self) -> Mapping[Rate, Bandwidth]:
+        """Payload of one idle link by rate, as the site measured it; empty where it did not."""
+        given = self.expectations.ceilings
+        return given if isinstance(given, Mapping) else {}
+
+    @property
     def plan(self) -> Plan | None:
         """The cabling plan, where an entry names one."""
         return self.expectations.plan
@@ -132,6 +139,24 @@ class Inputs:
             if isinstance(entry.window, Duration)
         }
         return Look(tuple(sorted(windows)), self.job_hosts())
+
+    def job_lids(self, snapshot: Snapshot) -> JobLids:
+        """The LIDs of the job, by each host's own ``ibstat`` where it could be asked.
+
+        Raises:
+            NotSeenError: the fabric was not seen.
+            InputError: a host without a LID in this subnet, or a name that fits no node or two.
+        """
+        assert self.job is not None  # noqa: S101 - the schema refuses such entries without a job
+        index = LidIndex(snapshot.fabric)
+
+        def of(name: str) -> HostLids:
+            stat = snapshot.hosts.get(name)
+            return index.of_host(
+                self.inventory.hosts[name], None if isinstance(stat, NotSeen) else stat
+            )
+
+        return JobLids(tuple(map(of, self.job.clients)), tuple(map(of, self.job.storage)))
 
     def job_hosts(self) -> tuple[InventoryHost, ...]:
         """Hosts whose own ``ibstat`` tells their LIDs, where an entry is about the job."""

@@ -108,6 +108,7 @@ class Snapshot:
         managers_seen: subnet managers.
         tables_seen: forwarding tables.
         tables_file: capture of the tables.
+        tables_text: what that capture holds.
         hosts: ``ibstat`` of hosts that were asked.
         lines: captured lines about a port, for evidence.
         warnings: what a reader must know of the look as a whole.
@@ -127,6 +128,7 @@ class Snapshot:
         default_factory=lambda: NotSeen("the forwarding tables", "they were not looked for")
     )
     tables_file: str | None = None
+    tables_text: bytes = b""
     hosts: Mapping[str, IbStat | NotSeen] = field(default_factory=dict)
     lines: Mapping[PortId, tuple[CaptureRef, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -178,6 +180,23 @@ class Snapshot:
             NotSeenError: topology or tables could not be read.
         """
         return Routes(self.fabric, self.tables)
+
+    def table_rows(self, switch: Guid, lids: Iterable[int]) -> tuple[CaptureRef, ...]:
+        """The captured rows of a switch's forwarding table for these LIDs, header first."""
+        text = self.tables_text
+        head = text.find(b"guid " + str(switch).encode())
+        if head < 0 or self.tables_file is None:
+            return ()
+        start = text.rfind(b"\n", 0, head) + 1
+        end = text.find(b"Unicast lids", head)
+        number = text.count(b"\n", 0, start) + 1
+        wanted = {f"0x{lid:04x}" for lid in lids}
+        lines = text[start : end if end > 0 else len(text)].decode("utf-8", "replace").splitlines()
+        return tuple(
+            CaptureRef(self.tables_file, number + offset, line.strip())
+            for offset, line in enumerate(lines)
+            if offset == 0 or line[:6] in wanted
+        )
 
     def window(self, seconds: float) -> Window:
         """Two sweeps, this many seconds apart (or a little more).

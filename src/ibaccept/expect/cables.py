@@ -43,7 +43,8 @@ def cables_of(
     extras = [difference for difference in differences if not difference.planned]
     if expected.each is not None:
         others = Aspect("cables", "cables that the plan does not name", command="iblinkinfo --line")
-        return [*(extras or [others]), *snapshot.gaps]
+        unplanned: list[Any] = [*extras]
+        return [*(unplanned or [others]), *snapshot.gaps]
     told: set[int] = set()
     items: list[Any] = []
     for located in locate(plan, snapshot.fabric):

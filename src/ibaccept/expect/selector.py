@@ -377,3 +377,12 @@ def by_plan(plan: Plan, fabric: Fabric) -> Mapping[PlannedCable, Cable]:
         InputError: as ``locate``.
     """
     return {cable.planned: cable for cable in locate(plan, fabric)}
+
+
+def nodes_named(text: str, fabric: Fabric, inventory: Inventory | None) -> set[Guid | str]:
+    """Node GUIDs that a group, pattern or node set names.
+
+    Raises:
+        InputError: a name that nobody knows.
+    """
+    return _Context(fabric, inventory, ()).nodes(text)

@@ -1,0 +1,147 @@
+"""Judging delivery: every pair arrives, over few enough switches, and nothing can lock up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ibaccept.evidence import RouteExample, RouteRef
+from ibaccept.expect.routes import Routes
+from ibaccept.lids import JobLids
+from ibaccept.prove import Aspect
+from ibaccept.routing.credit import CreditLoops, credit_loops
+from ibaccept.routing.paths import Reach
+from ibaccept.snapshot import Snapshot
+from ibaccept.verdict import Different, Unseen
+
+AS_ORDERED = "as ordered"
+READ_AGAIN = "read the tables again; ibroute on the switch named shows the same rows"
+EXAMPLES = 4
+
+
+@dataclass(frozen=True)
+class RoutesFound:
+    """What the tables do with the pairs an entry is about."""
+
+    reach: Reach
+    loops: CreditLoops | None
+    problems: tuple[str, ...]
+
+
+def routes_found(snapshot: Snapshot, expected: Routes, job: JobLids | None) -> RoutesFound:
+    """Follow every pair, or those of the job (both directions).
+
+    Args:
+        snapshot: what was seen.
+        expected: the entry.
+        job: needed with ``every: job``.
+
+    Raises:
+        NotSeenError: topology or tables were not seen.
+        InputError: a LID that no port seen owns.
+    """
+    routes = snapshot.routes
+    reach = routes.reach
+    if expected.every == "job" and job is not None:
+        both = {*job.client_lids, *job.storage_lids}
+        reach = routes.reach_of(both, both)
+    loops = credit_loops(routes) if expected.credit_loops != "allowed" else None
+    return RoutesFound(reach, loops, routes.problems)
+
+
+def route_aspects(snapshot: Snapshot, expected: Routes, found: RoutesFound) -> list[Any]:
+    """What is judged of the routes, each with the routes that show it; and the sweep's gaps."""
+    reach = found.reach
+    wrong = tuple(route.example for route in reach.examples)
+    longest = () if reach.longest is None else (reach.longest.example,)
+    aspects = [_aspect("delivery", reach, wrong or longest)]
+    if expected.max_hops is not None:
+        aspects.append(_aspect("hops", reach, longest))
+    if expected.credit_loops == "none" and found.loops is not None:
+        steps = tuple(step.route.example for step in found.loops.cycle)
+        aspects.append(_aspect("credit loops", reach, steps))
+    return [*aspects, *snapshot.gaps]
+
+
+def _aspect(name: str, reach: Reach, examples: Sequence[RouteExample]) -> Aspect:
+    routes = RouteRef(reach.pairs, reach.pairs, tuple(examples[:EXAMPLES]))
+    return Aspect("routes", name, routes=routes, command="dump_fts -n")
+
+
+@dataclass(frozen=True)
+class RouteJudge:
+    """Judges one aspect: as ordered, what differs, or what is not known."""
+
+    expected: Routes
+    found: RoutesFound
+
+    def __call__(self, item: Any) -> str | Different | Unseen:
+        """Judge an item of ``route_aspects``."""
+        if not isinstance(item, Aspect):
+            return Unseen(item.reason, READ_AGAIN)
+        match item.name:
+            case "delivery":
+                return self._delivery()
+            case "hops":
+                return self._hops()
+            case _:
+                return self._loops()
+
+    @property
+    def _unknown(self) -> str:
+        reach = self.found.reach
+        why = "; ".join(self.found.problems[:3]) or "part of the tables was not read"
+        return f"{reach.unknown:,} of {reach.pairs:,} pairs are unknown: {why}"
+
+    def _delivery(self) -> str | Different | Unseen:
+        reach = self.found.reach
+        if reach.undelivered:
+            ends = ", ".join(
+                f"{count:,} {end.value}"
+                for end, count in sorted(reach.by_end.items())
+                if end.value not in {"delivered", "unknown"}
+            )
+            return Different(
+                f"{reach.undelivered:,} of {reach.pairs:,} pairs are not delivered: {ends}",
+                "every pair delivered",
+            )
+        if reach.pairs == 0:
+            return Unseen("there is no pair to follow")
+        return Unseen(self._unknown, READ_AGAIN) if reach.unknown else AS_ORDERED
+
+    def _hops(self) -> str | Different | Unseen:
+        reach, limit = self.found.reach, self.expected.max_hops
+        most = reach.max_switches
+        if most is None or limit is None:
+            return Unseen("no pair is delivered")
+        if most > limit:
+            longer = sum(count for hops, count in reach.switches.items() if hops > limit)
+            return Different(
+                f"{longer:,} pairs cross more, up to {most} switches",
+                f"at most {limit} switches on the way",
+            )
+        return Unseen(self._unknown, READ_AGAIN) if reach.unknown else AS_ORDERED
+
+    def _loops(self) -> str | Different | Unseen:
+        loops = self.found.loops
+        if loops is None:
+            return Unseen("credit loops were not looked for")
+        if loops.found:
+            way = " -> ".join(step.name for step in (*loops.cycle, loops.cycle[0]))
+            return Different(
+                f"a cycle of {len(loops.cycle)} cables that wait for each other: {way} "
+                f"({loops.cables} cable directions are in one)",
+                "no credit loop on one virtual lane",
+            )
+        return Unseen(self._unknown, READ_AGAIN) if loops.unknown else AS_ORDERED
+
+
+def route_notes(expected: Routes, found: RoutesFound) -> tuple[str, ...]:
+    """The hop histogram, and credit loops where they are only reported."""
+    hops = ", ".join(f"{n}: {count:,}" for n, count in sorted(found.reach.switches.items()))
+    notes = [f"pairs by switches on the way: {hops}"] if hops else []
+    if expected.credit_loops == "report" and found.loops is not None and found.loops.found:
+        way = " -> ".join(step.name for step in found.loops.cycle)
+        notes.append(f"credit loop (reported, not judged): {way}")
+    return tuple(notes)

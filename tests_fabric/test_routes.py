@@ -1,0 +1,66 @@
+"""Where does every LID go?"""
+
+from ibaccept.expect import delivery, spreading
+from ibaccept.expect.routes import Balance, LidSpread, Routes
+from ibaccept.prove import Evidence
+from ibaccept.run import Inputs
+from ibaccept.snapshot import Snapshot
+from ibaccept.verdict import judge, require
+
+
+def test_routes(snapshot: Snapshot, expected: Routes, inputs: Inputs, evidence: Evidence) -> None:
+    """Every pair reaches each other."""
+    job = inputs.job_lids(snapshot) if expected.every == "job" else None
+    found = delivery.routes_found(snapshot, expected, job)
+
+    verdict = judge(
+        delivery.route_aspects(snapshot, expected, found),
+        expected=delivery.AS_ORDERED,
+        actual=delivery.RouteJudge(expected, found),
+        noun=f"properties of the routes of {found.reach.pairs:,} pairs",
+        notes=delivery.route_notes(expected, found),
+    )
+
+    require(verdict, evidence)
+
+
+def test_lid_spread(
+    snapshot: Snapshot, expected: LidSpread, inputs: Inputs, evidence: Evidence
+) -> None:
+    """No cable carries more of the job's LIDs than ordered."""
+    found = spreading.job_spread(
+        snapshot,
+        expected,
+        inputs.job_lids(snapshot),
+        adaptive=inputs.expectations.adaptive_routing == "on",
+        ceilings=inputs.ceilings,
+    )
+
+    verdict = judge(
+        found.items,
+        expected=delivery.AS_ORDERED,
+        actual=found.judge,
+        noun=f"groups of cables for the {found.noun}",
+        as_ordered=f"carry at most {expected.per_cable} per cable",
+        not_as_ordered=f"carry more than {expected.per_cable} per cable",
+        tables=found.tables(),
+        notes=found.notes(),
+    )
+
+    require(verdict, evidence)
+
+
+def test_balance(snapshot: Snapshot, expected: Balance, evidence: Evidence) -> None:
+    """The LIDs of the whole fabric are spread evenly over the cables of each group."""
+    found = spreading.fabric_balance(snapshot, expected)
+
+    verdict = judge(
+        found,
+        expected=delivery.AS_ORDERED,
+        actual=spreading.balance_judge(expected),
+        noun="groups of cables",
+        as_ordered="are balanced",
+        not_as_ordered="are not balanced",
+    )
+
+    require(verdict, evidence)
