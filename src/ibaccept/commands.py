@@ -24,6 +24,9 @@ _PARAMETERS = {
 }
 """What a parameter of a template may be, as a whole-match pattern."""
 
+SELECTION = (("-C", _PARAMETERS["hca"]), ("-P", r"\d{1,3}"))
+"""Options that choose the HCA and its port: flag and whole-match pattern of the value."""
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -78,15 +81,19 @@ class Command:
             return False
         rest = rest[1:]
         if self.select:
-            for flag, pattern in (("-C", _PARAMETERS["hca"]), ("-P", r"\d{1,3}")):
+            for flag, pattern in SELECTION:
                 if len(rest) >= 2 and rest[0] == flag and re.fullmatch(pattern, rest[1]):  # noqa: PLR2004 - flag and value
                     rest = rest[2:]
-        if len(rest) != len(self.template) - 1:
+        patterns = self.argument_patterns()
+        if len(rest) != len(patterns):
             return False
         return all(
-            re.fullmatch(_pattern(part), word)
-            for part, word in zip(self.template[1:], rest, strict=True)
+            re.fullmatch(pattern, word) for pattern, word in zip(patterns, rest, strict=True)
         )
+
+    def argument_patterns(self) -> tuple[str, ...]:
+        """What each word after the tool (and its ``-C``, ``-P``) may be: whole-match patterns."""
+        return tuple(_pattern(part) for part in self.template[1:])
 
 
 def _pattern(part: str) -> str:
