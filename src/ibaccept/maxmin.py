@@ -48,7 +48,8 @@ class Rates:
 
     Attributes:
         rate: of every flow, in the unit of the capacities, shape (flows,).
-        bottleneck: what holds each flow back: a resource number, or ``CAPPED``, shape (flows,).
+        bottleneck: what holds each flow back: a resource number, or ``CAPPED``, shape (flows,). Of
+            several that do, its cap, else the one that comes first in the uses.
         load: what is used of every resource, shape (resources,).
     """
 
@@ -90,7 +91,8 @@ def max_min(uses: Uses, capacities: ArrayLike, caps: ArrayLike) -> Rates:
         full = share <= slowest * (1 + _NEAR)
         held = full[resource] & (share[resource] <= limit[flow] * (1 + _NEAR))
         stops = active & (cap <= limit)
-        bottleneck[flow[held]] = resource[held]
+        # Backwards, so that of equals the first use stays.
+        bottleneck[flow[held][::-1]] = resource[held][::-1]
         bottleneck[stops] = CAPPED
         stops[flow[held]] = True
         rate[stops] = limit[stops]
