@@ -41,8 +41,8 @@ def test_lid_spread(
         expected=delivery.AS_ORDERED,
         actual=found.judge,
         noun=f"groups of cables for the {found.noun}",
-        as_ordered=f"carry at most {expected.per_cable} per cable",
-        not_as_ordered=f"carry more than {expected.per_cable} per cable",
+        as_ordered=f"carry at most {found.order} per cable",
+        not_as_ordered=f"carry more than {found.order} on a cable",
         tables=found.tables(),
         notes=found.notes(),
     )

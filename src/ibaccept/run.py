@@ -20,8 +20,9 @@ from ibaccept.collect import Look, look
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.expect.counters import ErrorCounters
 from ibaccept.expect.file import Expectations, load_expectations
+from ibaccept.expect.sides import JobSides
 from ibaccept.inventory import Inventory, InventoryHost, job_nodes, load_inventory
-from ibaccept.lids import HostLids, JobLids, LidIndex
+from ibaccept.lids import lids_of
 from ibaccept.model import Fabric, Rate
 from ibaccept.parse import iblinkinfo, ibnetdiscover
 from ibaccept.plan import Plan, write_plan
@@ -140,7 +141,7 @@ class Inputs:
         }
         return Look(tuple(sorted(windows)), self.job_hosts())
 
-    def job_lids(self, snapshot: Snapshot) -> JobLids:
+    def job_lids(self, snapshot: Snapshot) -> JobSides:
         """The LIDs of the job, by each host's own ``ibstat`` where it could be asked.
 
         Raises:
@@ -148,15 +149,14 @@ class Inputs:
             InputError: a host without a LID in this subnet, or a name that fits no node or two.
         """
         assert self.job is not None  # noqa: S101 - the schema refuses such entries without a job
-        index = LidIndex(snapshot.fabric)
-
-        def of(name: str) -> HostLids:
-            stat = snapshot.hosts.get(name)
-            return index.of_host(
-                self.inventory.hosts[name], None if isinstance(stat, NotSeen) else stat
-            )
-
-        return JobLids(tuple(map(of, self.job.clients)), tuple(map(of, self.job.storage)))
+        stats = {
+            name: stat for name, stat in snapshot.hosts.items() if not isinstance(stat, NotSeen)
+        }
+        sides = (
+            lids_of(snapshot.fabric, [self.inventory.hosts[name] for name in names], stats)
+            for names in (self.job.clients, self.job.storage)
+        )
+        return JobSides(*sides)
 
     def job_hosts(self) -> tuple[InventoryHost, ...]:
         """Hosts whose own ``ibstat`` tells their LIDs, where an entry is about the job."""

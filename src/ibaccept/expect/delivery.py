@@ -8,7 +8,7 @@ from typing import Any
 
 from ibaccept.evidence import RouteExample, RouteRef
 from ibaccept.expect.routes import Routes
-from ibaccept.lids import JobLids
+from ibaccept.expect.sides import JobSides
 from ibaccept.prove import Aspect
 from ibaccept.routing.credit import CreditLoops, credit_loops
 from ibaccept.routing.paths import Reach
@@ -29,7 +29,7 @@ class RoutesFound:
     problems: tuple[str, ...]
 
 
-def routes_found(snapshot: Snapshot, expected: Routes, job: JobLids | None) -> RoutesFound:
+def routes_found(snapshot: Snapshot, expected: Routes, job: JobSides | None) -> RoutesFound:
     """Follow every pair, or those of the job (both directions).
 
     Args:
@@ -44,7 +44,7 @@ def routes_found(snapshot: Snapshot, expected: Routes, job: JobLids | None) -> R
     routes = snapshot.routes
     reach = routes.reach
     if expected.every == "job" and job is not None:
-        both = {*job.client_lids, *job.storage_lids}
+        both = {*job.clients.lids, *job.storage.lids}
         reach = routes.reach_of(both, both)
     loops = credit_loops(routes) if expected.credit_loops != "allowed" else None
     return RoutesFound(reach, loops, routes.problems)

@@ -12,7 +12,7 @@ from ibaccept.evidence import CaptureRef
 from ibaccept.expect.delivery import AS_ORDERED, READ_AGAIN
 from ibaccept.expect.routes import Balance, LidSpread
 from ibaccept.expect.selector import nodes_named
-from ibaccept.lids import JobLids
+from ibaccept.expect.sides import JobSides
 from ibaccept.model import PortId, Rate
 from ibaccept.prove import Aspect
 from ibaccept.routing.spread import Spread, SpreadGroup, fabric_spread, spread
@@ -86,7 +86,13 @@ class JobSpread:
     def noun(self) -> str:
         """``12 LIDs of clients, toward clients``."""
         count = len({lid for row in self.found.rows for lid in row.lids_job})
-        return f"{count} LIDs of {self.expected.lids}, {self.towards}"
+        return f"{count} LIDs of {self.expected.lids} {self.towards}"
+
+    @property
+    def order(self) -> str:
+        """``their even share`` or the number ordered."""
+        even = self.expected.per_cable == "even"
+        return "their even share" if even else f"{self.expected.per_cable} LIDs"
 
     def judge(self, item: Any) -> str | Different | Unseen:
         """Within the order, which cables carry how many LIDs, or what is not known."""
@@ -112,7 +118,7 @@ class JobSpread:
 def job_spread(
     snapshot: Snapshot,
     expected: LidSpread,
-    job: JobLids,
+    job: JobSides,
     *,
     adaptive: bool,
     ceilings: Mapping[Rate, Bandwidth],
@@ -143,22 +149,22 @@ def job_spread(
     )
 
 
-def _direction(text: str, job: JobLids) -> tuple[tuple[int, ...], tuple[int, ...], str, str]:
+def _direction(text: str, job: JobSides) -> tuple[tuple[int, ...], tuple[int, ...], str, str]:
     """Destination LIDs, source LIDs, and what this direction is called."""
     if text == "clients":
-        return job.client_lids, job.storage_lids, "toward clients", "read"
+        return job.clients.lids, job.storage.lids, "toward clients", "read"
     if text == "storage":
-        return job.storage_lids, job.client_lids, "toward storage", "write"
+        return job.storage.lids, job.clients.lids, "toward storage", "write"
     names = set(nodeset.expand(text))
     for hosts, other, towards, direction in (
-        (job.clients, job.storage_lids, "toward clients", "read"),
-        (job.storage, job.client_lids, "toward storage", "write"),
+        (job.clients.hosts, job.storage.lids, "toward clients", "read"),
+        (job.storage.hosts, job.clients.lids, "toward storage", "write"),
     ):
         mine = {host.host for host in hosts}
         if names <= mine:
             lids = tuple(lid for host in hosts if host.host in names for lid in host.lids)
             return lids, other, towards, direction
-    known = [host.host for host in (*job.clients, *job.storage)]
+    known = [host.host for host in (*job.clients.hosts, *job.storage.hosts)]
     stranger = sorted(names - set(known))
     if stranger:
         raise InputError(
