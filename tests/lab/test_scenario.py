@@ -24,24 +24,30 @@ def edited(play: scenario.Scenario) -> NetFile:
     return net
 
 
-def test_the_scenarios_of_the_suite():
-    assert names() == (
-        "counters-cleared",
-        "dead-switch",
-        "edr-cable",
-        "healthy",
-        "missing-cable",
-        "mixed-generations",
-        "no-sm",
-        "noisy-cable",
-        "old-errors",
-        "saturated-counters",
-        "slow-cable",
-        "swapped-cables",
-        "switch-sm",
-        "unknown-host-key",
-        "unreachable-observer",
-    )
+LINKS_AND_COUNTERS = {
+    "counters-cleared": "INCOMPLETE",
+    "dead-switch": "INCOMPLETE",
+    "edr-cable": "NOT ACCEPTED",
+    "healthy": "ACCEPTED",
+    "missing-cable": "NOT ACCEPTED",
+    "mixed-generations": "ACCEPTED",
+    "no-sm": "NOT ACCEPTED",
+    "noisy-cable": "NOT ACCEPTED",
+    "old-errors": "ACCEPTED",
+    "saturated-counters": "INCOMPLETE",
+    "slow-cable": "NOT ACCEPTED",
+    "swapped-cables": "NOT ACCEPTED",
+    "switch-sm": "NOT ACCEPTED",
+    "unknown-host-key": "INCOMPLETE",
+    "unreachable-observer": "INCOMPLETE",
+}
+
+
+def test_the_scenarios_of_links_and_counters():
+    """A wrong PASS needs one that must fail; a wrong FAIL one that must be accepted."""
+    known = [name for name in names() if name in LINKS_AND_COUNTERS]
+
+    assert {name: load(name).result for name in known} == LINKS_AND_COUNTERS
 
 
 @pytest.mark.parametrize("name", names())
@@ -83,20 +89,8 @@ def test_names_in_a_scenario_exist(name):
     net = edited(play)
     for host in play.hosts.names:
         assert net.node(play.hosts.node(host)).kind == "Ca"
-    assert play.sm is not None
-    assert net.node(play.sm.host).name == play.sm.host
+    assert play.sm is None or net.node(play.sm.host).name == play.sm.host
     assert set(play.job) <= set(play.hosts.clients)
-
-
-def test_every_fault_has_a_scenario_with_its_opposite():
-    """A wrong PASS needs a scenario that must fail; a wrong FAIL one that must be accepted."""
-    results = {name: load(name).result for name in names()}
-
-    assert [name for name, result in results.items() if result == "ACCEPTED"] == [
-        "healthy",
-        "mixed-generations",
-        "old-errors",
-    ]
 
 
 def test_a_whole_scenario():
