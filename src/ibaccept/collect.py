@@ -421,8 +421,22 @@ def _managers(
             info.guid, info.lid, info.priority, info.state, info.state_name, capture
         )
 
-    master = observer.take("the subnet managers", commands.SMINFO, one)
+    answered = True
+
+    def master_or_silence(result: CommandResult) -> SubnetManager | NotSeen:
+        nonlocal answered
+        try:
+            return one(result)
+        except sminfo.NoAnswerError as error:
+            answered = False
+            reason = f"{observer.host.name}: nobody answered sminfo: {error.text.strip()}"
+            return NotSeen("the subnet managers", reason, "", _head(result))
+
+    master = observer.take("the subnet managers", commands.SMINFO, master_or_silence, ok=(0, 255))
     if isinstance(master, NotSeen):
+        if answered:
+            # The query was not made, or what it gave cannot be read: nothing is known of the SM.
+            return master
         up = [p for ca in stat.cas for p in ca.ports if p.phys_state == "LinkUp"]
         if up and all(port.sm_lid is None for port in up):
             # The port is up and was never configured: there is no SM, which is an observation.
