@@ -7,6 +7,7 @@ is never 0.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -40,6 +41,7 @@ class Sweep:
         unread: why the ports of a node were not read.
         unread_ports: why one port was not read.
         unlisted: why a port that is not listed cannot be taken as 0; None where it can.
+        hidden: why a counter that is not listed cannot be taken as 0, by counter.
     """
 
     start: float | None
@@ -51,6 +53,7 @@ class Sweep:
     unread: Mapping[Guid, str] = field(default_factory=dict)
     unread_ports: Mapping[PortId, str] = field(default_factory=dict)
     unlisted: str | None = None
+    hidden: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def middle(self) -> float | None:
@@ -73,6 +76,7 @@ class Sweep:
             self.unread.get(port.guid)
             or self.unread_ports.get(port)
             or (self.unlisted if errors is None else None)
+            or (None if listed else self.hidden.get(name))
         )
 
     def reading(self, port: PortId, name: str) -> Reading | None:
@@ -127,7 +131,49 @@ def read_sweep(
     for block in data.data_blocks if data is not None else ():
         if block.port != "ALL" and block.guid in fabric.nodes:
             values[PortId(block.guid, block.port)] = block
-    return Sweep(start, end, file, data_file, rows, values, unread, unread_ports, unlisted)
+    if data is not None:
+        _absent(fabric, unread, rows, values)
+    return Sweep(
+        start,
+        end,
+        file,
+        data_file,
+        rows,
+        values,
+        unread,
+        unread_ports,
+        unlisted,
+        _hidden(errors.summary),
+    )
+
+
+def _absent(
+    fabric: Fabric,
+    unread: dict[Guid, str],
+    rows: Mapping[PortId, ibqueryerrors.PortErrors],
+    values: Mapping[PortId, ibqueryerrors.PortData],
+) -> None:
+    """Nodes that the sweep met by no GUID: the summary only counts nodes, it does not name them."""
+    met = {port.guid for port in (*rows, *values)}
+    for node in fabric.nodes.values():
+        if node.guid not in met:
+            why = f"ibqueryerrors did not meet {node.name.strip()} ({node.guid}) in its sweep"
+            unread.setdefault(node.guid, why)
+
+
+def _hidden(summary: ibqueryerrors.Summary | None) -> dict[str, str]:
+    """Counters with a threshold on the observer, or suppressed: a small value is not listed."""
+    if summary is None:
+        return {}
+    said = {name: "suppressed" for name in summary.suppressed}
+    if summary.thresholds:
+        named = re.findall(r"(\w+) *= *\d+", summary.thresholds)
+        said |= dict.fromkeys(named or counters.COUNTERS, "hidden up to a threshold")
+    return {
+        name: f"{name} is {how} by the configuration of ibqueryerrors on the observer "
+        "(/etc/infiniband-diags/error_thresholds), so not listed is not 0"
+        for name, how in said.items()
+    }
 
 
 def _owners(fabric: Fabric) -> dict[tuple[Guid | None, int], PortId]:
@@ -152,6 +198,8 @@ def _unread(
     unknown = 0
     for failure in failures:
         owner = fabric.lid_owner.get(int(failure.lid)) if failure.lid is not None else None
+        if owner is not None and fabric.nodes[owner.guid].name.strip() != failure.name.strip():
+            owner = None  # LIDs or names have changed since the topology was read
         if owner is None:
             named = fabric.by_name.get(failure.name.strip(), ())
             owner = PortId(named[0].guid, 0) if len(named) == 1 else None
