@@ -16,6 +16,7 @@ from ibaccept.plan import PlannedCable
 from ibaccept.snapshot import Gap, Snapshot, Window
 from ibaccept.verdict import Different, Unseen
 
+BOTH_ENDS = 2
 ANOTHER_LOOK = "look again; if it stays, query that node by hand"
 
 
@@ -119,6 +120,8 @@ def growth_of(
         if not ports:
             return Unseen(f"no port was seen: {item.state_text()}", ANOTHER_LOOK)
         grown, unclear = [], []
+        if len(ports) < BOTH_ENDS:
+            unclear.append(f"one end was not seen: {item.state_text()}")
         for port in ports:
             label = snapshot.fabric.port_name(port)
             for name, limit in judged:
