@@ -66,8 +66,9 @@ def item_id(expected: Expectation, cable: PlannedCable | None) -> str:
 
 
 def covers(waiver: Waiver, name: str) -> bool:
-    """True where the waiver names this subject or one end of this link."""
-    return waiver.subject.strip() in {name, *(end.strip() for end in name.split(" - "))}
+    """True where the waiver names this subject, or one or both ends of this link in any order."""
+    ends = {end.strip() for end in waiver.subject.split(" - ")}
+    return ends <= {end.strip() for end in name.split(" - ")}
 
 
 def apply_waivers(verdict: Verdict, waivers: Iterable[Waiver], today: date) -> Verdict:
