@@ -142,7 +142,8 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         sent = _worker(config)
         run = _join(config, sent) if sent is not None else _begin(config)
-    except InputError as error:
+    except IbacceptError as error:
+        # Bad input; or a bundle that was changed, or a lab that cannot start: nothing was judged.
         raise pytest.UsageError(str(error)) from None
     config.stash[RUN] = run
     for entry in run.inputs.expectations.entries:
@@ -429,8 +430,9 @@ def pytest_runtest_makereport(
     verdict = evidence.verdicts[-1] if evidence is not None and evidence.verdicts else None
     raised = call.excinfo.value if call.excinfo is not None else None
     if report.failed and not isinstance(raised, NotMetError | NotJudgedError):
-        # A bug of the suite keeps its traceback; the entry was not judged.
+        # A bug of the suite keeps its traceback; the entry was not judged, so it is no failure.
         verdict = _bug(item, entry, raised)
+        report.when = "setup"
     elif verdict is not None and verdict.outcome is Outcome.FAIL:
         report.longrepr = failure_text(verdict, 100, heading=False)
     elif verdict is not None and verdict.outcome is Outcome.ERROR:
