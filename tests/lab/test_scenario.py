@@ -166,7 +166,7 @@ def test_sm_none(tmp_path):
 
 def test_an_unknown_name_lists_the_known():
     with pytest.raises(
-        InputError, match="there is no lab scenario 'helthy'; there are .*, healthy, "
+        InputError, match=r"there is no lab scenario 'helthy'; there are .*, healthy, "
     ):
         load("helthy")
 
