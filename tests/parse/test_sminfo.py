@@ -70,6 +70,18 @@ def test_what_is_not_understood_is_named(text, message):
     assert str(caught.value) == f"sminfo {message}"
 
 
+def test_nobody_answered_is_told_apart_also_when_started_by_its_path():
+    """Sudo starts a tool by its path, and the tool calls itself by what it was started as."""
+    for tool in ("sminfo", "/usr/sbin/sminfo"):
+        with pytest.raises(NoAnswerError) as caught:
+            parse(f"ibwarn: [1] mad_rpc: failed\n{tool}: iberror: failed: query\n")
+
+        assert str(caught.value) == (
+            "sminfo output, line 2: no subnet manager answered; check that one runs and that this "
+            f"port is cabled to it: '{tool}: iberror: failed: query'"
+        )
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 0xBFFF),

@@ -27,7 +27,10 @@ _ROW = re.compile(
     r"activity count (?P<activity>\d+) priority (?P<priority>\d+)"
     r"(?: state (?P<state>\d+) (?P<name>\S+))?\s*\Z"
 )
-_FAILED = re.compile(r"^sminfo: iberror: failed: (?:query|can't resolve sm port)", re.MULTILINE)
+# The tool calls itself as it was started; sudo starts it by its path.
+_FAILED = re.compile(
+    r"^(?:\S*/)?sminfo: iberror: failed: (?:query|can't resolve sm port)", re.MULTILINE
+)
 _NAMES = {0: "SMINFO_NOTACT", 1: "SMINFO_DISCOVER", 2: "SMINFO_STANDBY", 3: "SMINFO_MASTER"}
 
 
