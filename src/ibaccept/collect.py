@@ -434,17 +434,8 @@ def _managers(
 
     master = observer.take("the subnet managers", commands.SMINFO, master_or_silence, ok=(0, 255))
     if isinstance(master, NotSeen):
-        if answered:
-            # The query was not made, or what it gave cannot be read: nothing is known of the SM.
-            return master
-        up = [p for ca in stat.cas for p in ca.ports if p.phys_state == "LinkUp"]
-        if up and all(port.sm_lid is None for port in up):
-            # The port is up and was never configured: there is no SM, which is an observation.
-            return SubnetManagers(none=CaptureRef(observer.stat_file, up[0].line, "SM lid: 0"))
-        if any(_is_alive(fabric, counters, port.sm_lid) for port in up):
-            # The node answers everything else, so the query arrived and no SM is there.
-            return SubnetManagers(none=master.captures[0] if master.captures else None, gone=True)
-        return master
+        # Not made, or not readable: then nothing is known of the SM.
+        return master if answered else _silence(master, observer, stat, fabric, counters)
     named = observer.take(
         "the subnet managers", commands.SAQUERY_SM, lambda result: saquery.parse_sms(result.text)
     )
@@ -459,6 +450,24 @@ def _managers(
         else:
             found[Lid(lid)] = other
     return SubnetManagers(tuple(found.values()), tuple(silent))
+
+
+def _silence(
+    asked: NotSeen,
+    observer: _Observer,
+    stat: ibstat.IbStat,
+    fabric: Fabric | NotSeen,
+    counters: _Raw,
+) -> SubnetManagers | NotSeen:
+    """What it means that nobody answered sminfo: no SM where that is proven, else not seen."""
+    up = [p for ca in stat.cas for p in ca.ports if p.phys_state == "LinkUp"]
+    if up and all(port.sm_lid is None for port in up):
+        # The port is up and was never configured: there is no SM, which is an observation.
+        return SubnetManagers(none=CaptureRef(observer.stat_file, up[0].line, "SM lid: 0"))
+    if any(_is_alive(fabric, counters, port.sm_lid) for port in up):
+        # The node answers everything else, so the query arrived and no SM is there.
+        return SubnetManagers(none=asked.captures[0] if asked.captures else None, gone=True)
+    return asked
 
 
 def _is_alive(fabric: Fabric | NotSeen, counters: _Raw, lid: Lid | None) -> bool:

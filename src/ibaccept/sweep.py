@@ -165,7 +165,7 @@ def _hidden(summary: ibqueryerrors.Summary | None) -> dict[str, str]:
     """Counters with a threshold on the observer, or suppressed: a small value is not listed."""
     if summary is None:
         return {}
-    said = {name: "suppressed" for name in summary.suppressed}
+    said = dict.fromkeys(summary.suppressed, "suppressed")
     if summary.thresholds:
         named = re.findall(r"(\w+) *= *\d+", summary.thresholds)
         said |= dict.fromkeys(named or counters.COUNTERS, "hidden up to a threshold")

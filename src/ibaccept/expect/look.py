@@ -117,11 +117,9 @@ def growth_of(
         if isinstance(item, Gap | AbsentNode):
             return _absent(item)
         ports = [port for port in ports_of(item) if snapshot.fabric.port(port) is not None]
-        if not ports:
-            return Unseen(f"no port was seen: {item.state_text()}", ANOTHER_LOOK)
         grown, unclear = [], []
         if len(ports) < BOTH_ENDS:
-            unclear.append(f"one end was not seen: {item.state_text()}")
+            unclear.append(f"not seen at both ends: {item.state_text()}")
         for port in ports:
             label = snapshot.fabric.port_name(port)
             for name, limit in judged:
