@@ -41,12 +41,19 @@ class CapturedResult(CommandResult):
         label: what the caller was doing: ``before load``.
         stdout_file: relative to the run's folder: ``captures/0003-iblinkinfo.txt``.
         stderr_file: as ``stdout_file``; None where stderr was empty.
+        sent: seconds since the epoch on our clock, just before it was sent (or released, where it
+            was held); None in bundles that do not say.
+        received: on our clock, just after its result came.
+        order: commands that were not waited for are numbered as they were started, from 1.
     """
 
     seq: int = 0
     label: str = ""
     stdout_file: str = ""
     stderr_file: str | None = None
+    sent: float | None = None
+    received: float | None = None
+    order: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class CapturedError:
     error: TransportError
     seq: int
     label: str = ""
+    order: int | None = None
 
 
 Entry = CapturedResult | CapturedError
@@ -77,8 +85,16 @@ class Bundle:
         self._index = self._folder / INDEX
         self._lock = threading.Lock()
 
-    def record(self, result: CommandResult, label: str = "") -> CapturedResult:
-        """Write a result; it is on disk when this returns."""
+    def record(
+        self,
+        result: CommandResult,
+        label: str = "",
+        *,
+        sent: float | None = None,
+        received: float | None = None,
+        order: int | None = None,
+    ) -> CapturedResult:
+        """Write a result; it is on disk when this returns. For the rest see ``CapturedResult``."""
         with self._open_index() as (index, seq):
             stem = f"{seq:04d}-{_file_name(result.argv[0])}"
             stderr = f"{stem}.err" if result.stderr else None
@@ -102,6 +118,9 @@ class Bundle:
                     "stdout_sha256": hashlib.sha256(result.stdout).hexdigest(),
                     "stderr": stderr,
                     "stderr_sha256": hashlib.sha256(result.stderr).hexdigest(),
+                    "sent": sent,
+                    "received": received,
+                    "order": order,
                 },
             )
         own = {field.name: getattr(result, field.name) for field in fields(CommandResult)}
@@ -111,9 +130,19 @@ class Bundle:
             label=label,
             stdout_file=f"{CAPTURES}/{stem}.txt",
             stderr_file=None if stderr is None else f"{CAPTURES}/{stderr}",
+            sent=sent,
+            received=received,
+            order=order,
         )
 
-    def record_error(self, argv: Sequence[str], error: TransportError, label: str = "") -> None:
+    def record_error(
+        self,
+        argv: Sequence[str],
+        error: TransportError,
+        label: str = "",
+        *,
+        order: int | None = None,
+    ) -> None:
         """Write that a host could not be used for a command."""
         with self._open_index() as (index, seq):
             _append(
@@ -124,6 +153,7 @@ class Bundle:
                     "label": label,
                     "host": error.host,
                     "argv": list(argv),
+                    "order": order,
                     "error": {
                         "step": error.step,
                         "message": str(error).removeprefix(f"{error.host}: "),
@@ -203,7 +233,9 @@ def _entry(run_dir: Path, entry: dict[str, Any], where: str) -> Entry:
         host, argv = str(entry["host"]), tuple(str(word) for word in entry["argv"])
         if "error" in entry:
             error = TransportError(host, entry["error"]["step"], entry["error"]["message"])
-            return CapturedError(host, argv, error, entry["seq"], entry["label"])
+            return CapturedError(
+                host, argv, error, entry["seq"], entry["label"], entry.get("order")
+            )
         stderr = entry["stderr"]
         return CapturedResult(
             host,
@@ -219,6 +251,9 @@ def _entry(run_dir: Path, entry: dict[str, Any], where: str) -> Entry:
             label=entry["label"],
             stdout_file=f"{CAPTURES}/{entry['stdout']}",
             stderr_file=None if stderr is None else f"{CAPTURES}/{stderr}",
+            sent=entry.get("sent"),
+            received=entry.get("received"),
+            order=entry.get("order"),
         )
     except (KeyError, TypeError) as error:
         raise BundleError(f"{where} lacks or misstates {error}") from error

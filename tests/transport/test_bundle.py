@@ -3,6 +3,7 @@
 import hashlib
 import json
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,11 @@ from ibaccept.transport import CommandResult, Host, TransportError
 from ibaccept.transport.replay import RecordingTransport, ReplayTransport
 
 HOST = Host("mgmt")
+
+
+@pytest.fixture(autouse=True)
+def our_clock(monkeypatch):
+    monkeypatch.setattr("ibaccept.transport.replay.time", SimpleNamespace(time=lambda: 1000.0))
 
 
 class Scripted:
@@ -66,6 +72,7 @@ def test_the_index_and_the_files_are_as_documented(tmp_path):
             "stdout": "0001-iblinkinfo.txt",
             "stdout_sha256": hashlib.sha256(b"out\xff\n").hexdigest(),
             "stderr": "0001-iblinkinfo.err", "stderr_sha256": hashlib.sha256(b"e").hexdigest(),
+            "sent": 1000.0, "received": 1000.0, "order": None,
         },
         {
             "schema": 1, "seq": 2, "label": "", "host": "mgmt", "argv": ["sminfo"],
@@ -73,6 +80,7 @@ def test_the_index_and_the_files_are_as_documented(tmp_path):
             "lost": True, "truncated": False, "missing": False, "sudo_refused": False,
             "stdout": "0002-sminfo.txt", "stdout_sha256": hashlib.sha256(b"").hexdigest(),
             "stderr": None, "stderr_sha256": hashlib.sha256(b"").hexdigest(),
+            "sent": 1000.0, "received": 1000.0, "order": None,
         },
     ]  # fmt: skip
     del files["index.jsonl"]
@@ -101,7 +109,7 @@ def test_a_replay_gives_the_same_in_the_same_order_errors_included(tmp_path):
     assert again[1] == CapturedResult(
         "mgmt", ("perfquery", "3", "1"), b"second", b"warn", 0, start=1.25, end=2.5,
         timed_out=True, seq=2, stdout_file="captures/0002-perfquery.txt",
-        stderr_file="captures/0002-perfquery.err",
+        stderr_file="captures/0002-perfquery.err", sent=1000.0, received=1000.0,
     )  # fmt: skip
     assert (caught.value.host, caught.value.step, str(caught.value)) == (
         "mgmt",
@@ -238,3 +246,83 @@ def test_a_damaged_bundle_is_refused_and_the_file_named(tmp_path, damage):
         ReplayTransport(tmp_path)
 
     assert expected in str(caught.value)
+
+
+class Handmade:
+    """A command that runs until the test says how it ended."""
+
+    def __init__(self, host, argv):
+        self.host, self.argv, self.answer = host, argv, None
+
+    def release(self):
+        self.released = True
+
+    def poll(self):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def wait(self, timeout=None):
+        del timeout
+        return self.poll()
+
+    stop = wait
+
+
+class Starting(Scripted):
+    """Starts what the test ends."""
+
+    def start(self, host, argv, *, timeout, root=False, held=False, limit=0):
+        del timeout, root, held, limit
+        return Handmade(host, argv)
+
+
+def test_started_commands_end_in_a_replay_where_they_ended_between_the_others(tmp_path):
+    recording = RecordingTransport(
+        Starting(*(result("ss", "-ltn", stdout=b"%d" % n) for n in range(4))), Bundle(tmp_path)
+    )
+    recording.run(HOST, ("ss", "-ltn"), timeout=1)  # under another label
+    with recording.labelled("load"):
+        one = recording.start(HOST, ("ib_write_bw",), timeout=1, held=True)
+        two = recording.start(HOST, ("ib_write_bw",), timeout=1)
+        one.release()
+        seen = [recording.run(HOST, ("ss", "-ltn"), timeout=1), one.poll(), two.poll()]
+        two._inner.answer = result("ib_write_bw", stdout=b"two")
+        seen += [recording.run(HOST, ("ss", "-ltn"), timeout=1), one.poll(), two.poll()]
+        one._inner.answer = result("ib_write_bw", stdout=b"one")
+        seen += [recording.run(HOST, ("ss", "-ltn"), timeout=1), one.wait(), two.stop()]
+
+    replay = ReplayTransport(tmp_path)
+    one = replay.start(HOST, ("ib_write_bw",), timeout=1, held=True)
+    two = replay.start(HOST, ("ib_write_bw",), timeout=1)
+    one.release()
+    # the replay of the other label is another's business
+    assert replay.run(HOST, ("ss", "-ltn"), timeout=1).stdout == b"0"
+    again = []
+    for _ in range(3):
+        again += [replay.run(HOST, ("ss", "-ltn"), timeout=1), one.poll(), two.poll()]
+
+    assert [None if r is None else r.stdout for r in seen] == [
+        b"1", None, None, b"2", None, b"two", b"3", b"one", b"two",
+    ]  # fmt: skip
+    assert again == seen
+    assert [(entry.seq, entry.order) for entry in load(tmp_path)] == [
+        (1, None), (2, None), (3, None), (4, 2), (5, None), (6, 1),
+    ]  # fmt: skip
+
+
+def test_a_replay_that_asks_for_less_is_not_held_up_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr("ibaccept.transport.replay._PATIENCE", 50)
+    recording = RecordingTransport(Starting(result("ss")), Bundle(tmp_path))
+    running = recording.start(HOST, ("fio",), timeout=1)
+    recording.run(HOST, ("ss",), timeout=1)
+    running._inner.answer = TransportError("mgmt", "session", "the host did not run it")
+    with pytest.raises(TransportError):
+        running.poll()
+
+    running = ReplayTransport(tmp_path).start(HOST, ("fio",), timeout=1)
+    polls = [running.poll() for _ in range(50)]
+    with pytest.raises(TransportError, match="mgmt: the host did not run it"):
+        running.poll()
+
+    assert polls == [None] * 50

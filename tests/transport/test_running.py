@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ibaccept.transport import CommandResult, Host, NotPermittedError, TransportError, wrap
-from ibaccept.transport.local import LocalTransport
+from ibaccept.transport.channel import SshProcess
+from ibaccept.transport.local import LocalProcess, LocalTransport
 
 pytestmark = pytest.mark.real
 
@@ -219,8 +220,8 @@ def test_ctrl_c_ends_what_runs(runner, leftovers, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    name = "local" if isinstance(runner.transport, LocalTransport) else "ssh"
-    monkeypatch.setattr(f"ibaccept.transport.{name}._Running._read", interrupt)
+    process = LocalProcess if isinstance(runner.transport, LocalTransport) else SshProcess
+    monkeypatch.setattr(process, "_read", interrupt)
     with pytest.raises(KeyboardInterrupt):
         runner("sh", "-c", f"echo; sleep {marker}")
 

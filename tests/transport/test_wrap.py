@@ -46,7 +46,7 @@ def test_a_frame_is_taken_off_again(stdout, stderr):
 
 
 @pytest.mark.parametrize(
-    "text", ["ls", "sh -c x ibaccept t 5 user 0 ls", "exec sh -c x ibaccept t 5 user 0 ls"]
+    "text", ["ls", "sh -c x ibaccept t 5 user 0 now ls", "exec sh -c x ibaccept t 5 user 0 now ls"]
 )
 def test_other_commands_are_not_unwrapped(text):
     with pytest.raises(ValueError, match="not a command of ibaccept"):

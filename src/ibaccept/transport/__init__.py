@@ -128,6 +128,55 @@ class CommandResult:
         return next((f"{self.host}: {text}" for true, text in reasons if true), None)
 
 
+class Running(Protocol):
+    """A command that was started and is not waited for. Not safe for several threads at a time.
+
+    It is ended, on its host too, when it is stopped, when its time is over, when the transport is
+    closed, and when this process ends in any way or the connection is lost.
+
+    Attributes:
+        host: where.
+        argv: what.
+    """
+
+    host: Host
+    argv: Argv
+
+    def release(self) -> None:
+        """Let a held command begin; its time counts from here. Without effect the second time."""
+        ...
+
+    def poll(self) -> CommandResult | None:
+        """Take what came meanwhile; the result where it has ended. Never blocks.
+
+        Raises:
+            TransportError: the host did not run it; raised by every later call, too.
+        """
+        ...
+
+    def wait(self, timeout: float | None = None) -> CommandResult:
+        """The result; after ``timeout`` seconds it is stopped and ``timed_out`` set.
+
+        Args:
+            timeout: None = what it was started with.
+
+        Raises:
+            TransportError: as ``poll``.
+        """
+        ...
+
+    def stop(self, grace: float = 7.0) -> CommandResult:
+        """End it (TERM, then KILL, on its host) unless it has ended, and take the result.
+
+        Args:
+            grace: seconds to wait for the host to say how it ended; ``lost`` where it does not.
+
+        Raises:
+            TransportError: as ``poll``.
+        """
+        ...
+
+
 class Transport(Protocol):
     """Runs permitted argv on hosts."""
 
@@ -154,6 +203,33 @@ class Transport(Protocol):
         Raises:
             TransportError: no connection could be made, or it was refused.
             NotPermittedError: the argv is not one of commands.py.
+        """
+        ...
+
+    def start(
+        self,
+        host: Host,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        root: bool = False,
+        held: bool = False,
+        limit: int = 1 << 30,
+    ) -> Running:
+        """Start one command and return while it runs.
+
+        Args:
+            host: where.
+            argv: the command; refused unless permitted.
+            timeout: seconds it may run, and, where held, wait to be released.
+            root: as ``run``.
+            held: return when the host says that all is ready but for ``Running.release``.
+            limit: as ``run``.
+
+        Raises:
+            TransportError: no connection could be made, it was refused, or a held command was not
+                ready in time.
+            NotPermittedError: as ``run``.
         """
         ...
 

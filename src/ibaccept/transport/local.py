@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
+import select
 import signal
 import subprocess
 import threading
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import IO
 
 from ibaccept.transport import CommandResult, Host, Permit, TransportError
 from ibaccept.transport.fanout import Job, check_permitted, run_each
+from ibaccept.transport.running import Started
 from ibaccept.transport.wrap import FRAME_ROOM, GRACE, Ending, Wrapped, result_of, wrap
 
 _TICK = 0.2
+_SHORT_TICK = 0.005
+_HELD_WITHIN = 20.0
+"""Seconds for a shell to begin."""
+
 _CHUNK = 1 << 16
 
 
@@ -26,6 +32,8 @@ class LocalTransport:
     def __init__(self, permit: Permit) -> None:
         self._permit = permit
         self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._started: weakref.WeakSet[LocalProcess] = weakref.WeakSet()
 
     def run(
         self,
@@ -42,8 +50,48 @@ class LocalTransport:
         if self._stop.is_set():
             raise TransportError(host.name, "session", "the transport was closed")
         wrapped = wrap(argv, timeout=timeout, root=root and host.sudo, length=len(stdin))
+        process = LocalProcess(self._popen(host, wrapped), limit, self._stop)
         try:
-            process = subprocess.Popen(
+            process.expire(timeout)
+            process.send(stdin)
+            ending = process.drive()
+        finally:
+            process.close()
+        if self._stop.is_set() and ending.lost:
+            raise TransportError(
+                host.name, "session", f"the transport was closed while {argv[0]} ran"
+            )
+        return result_of(host, wrapped, bytes(process.out), bytes(process.err), ending, limit=limit)
+
+    def start(
+        self,
+        host: Host,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        root: bool = False,
+        held: bool = False,
+        limit: int = 1 << 30,
+    ) -> Started:
+        """See ``Transport.start``."""
+        check_permitted(self._permit, argv)
+        if self._stop.is_set():
+            raise TransportError(host.name, "session", "the transport was closed")
+        wrapped = wrap(argv, timeout=timeout, root=root and host.sudo, held=held)
+        process = LocalProcess(self._popen(host, wrapped), limit, self._stop)
+        with self._lock:
+            self._started.add(process)
+        started = Started(
+            host, wrapped, process, timeout=timeout, limit=limit, is_closed=self._stop.is_set
+        )
+        if held:
+            started.until_held(_HELD_WITHIN)
+        return started
+
+    @staticmethod
+    def _popen(host: Host, wrapped: Wrapped) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
                 wrapped.words,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -54,23 +102,6 @@ class LocalTransport:
             raise TransportError(
                 host.name, "session", f"no process could be started here: {error}"
             ) from error
-        running = _Running(process, limit)
-        try:
-            running.send(stdin)
-            ending = running.drive(time.monotonic() + timeout, self._stop)
-        finally:
-            running.end()
-        if self._stop.is_set() and ending.lost:
-            raise TransportError(
-                host.name, "session", f"the transport was closed while {argv[0]} ran"
-            )
-        return self._result(host, wrapped, running, ending, limit)
-
-    @staticmethod
-    def _result(
-        host: Host, wrapped: Wrapped, running: _Running, ending: Ending, limit: int
-    ) -> CommandResult:
-        return result_of(host, wrapped, bytes(running.out), bytes(running.err), ending, limit=limit)
 
     def run_many(
         self,
@@ -93,88 +124,124 @@ class LocalTransport:
     def close(self) -> None:
         """End what runs; nothing can be run afterwards."""
         self._stop.set()
+        with self._lock:
+            started = tuple(self._started)
+        for process in started:
+            process.cut()
 
 
-class _Running:
-    """One wrapped process: its pipes, read without a thread."""
+class LocalProcess:
+    """One wrapped process: its pipes, read without a thread; implements ``running.Process``.
 
-    def __init__(self, process: subprocess.Popen[bytes], limit: int) -> None:
+    Args:
+        process: started with three pipes.
+        limit: bytes of stdout that are kept.
+        stop: set when the transport is closed.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], limit: int, stop: threading.Event) -> None:
         self._process = process
         self._limit = limit + FRAME_ROOM
+        self._stop = stop
         self.out = bytearray()
         self.err = bytearray()
         self._over = False
+        self._timed_out = self._stopped = False
+        self._deadline = float("inf")
+        self._give_up: float | None = None
+        self._streams = {
+            stream.fileno(): kept
+            for stream, kept in ((process.stdout, self.out), (process.stderr, self.err))
+            if stream is not None
+        }
+        for number in self._streams:
+            os.set_blocking(number, False)
 
     def send(self, data: bytes) -> None:
         """Give the command its input; the pipe stays open, it is the life line."""
         stdin = self._process.stdin
-        if data and stdin is not None:
+        if data and stdin is not None and not stdin.closed:
             # a process that is gone already shows that in its exit code
             with contextlib.suppress(BrokenPipeError):
                 stdin.write(data)
                 stdin.flush()
 
-    def drive(self, deadline: float, stop: threading.Event) -> Ending:
-        """Read both streams until they end, our limit passes, or we are told to stop."""
-        timed_out = stopped = False
-        give_up: float | None = None
-        with selectors.DefaultSelector() as selector:
-            for stream, kept in (
-                (self._process.stdout, self.out),
-                (self._process.stderr, self.err),
-            ):
-                if stream is not None:
-                    selector.register(stream, selectors.EVENT_READ, kept)
-            while selector.get_map():
-                for key, _ in selector.select(_TICK):
-                    if not self._read(key.fd, key.data):
-                        selector.unregister(key.fileobj)
-                now = time.monotonic()
-                if self._process.poll() is not None:
-                    self._hang_up()
-                    # what the tool left behind may hold the streams; the watchdog ends it
-                    give_up = give_up if give_up is not None else now + GRACE + 5
-                elif give_up is None:
-                    timed_out = now > deadline
-                    stopped = stop.is_set()
-                    if timed_out or stopped or self._over:
-                        self._hang_up()
-                        give_up = now + GRACE + 5
-                if give_up is not None and now > give_up:
-                    break
-        code = self._process.poll() if give_up is not None else self._process.wait()
-        signal_name = None if code is None or code >= 0 else _signal_name(-code)
+    def expire(self, seconds: float) -> None:
+        """See ``running.Process``."""
+        self._deadline = time.monotonic() + seconds
+
+    def drive(self) -> Ending:
+        """Step until it has ended, its time has passed, or we are told to stop."""
+        while (ending := self.step()) is None:
+            if self._streams:
+                select.select(tuple(self._streams), (), (), _TICK)
+            else:
+                time.sleep(_SHORT_TICK)
+        return ending
+
+    def step(self) -> Ending | None:
+        """See ``running.Process``."""
+        for number in tuple(self._streams):
+            self._read(number)
+        now = time.monotonic()
+        if self._process.poll() is not None:
+            # what the tool left behind may hold the streams; the watchdog ends it
+            self.hang_up(GRACE + 5)
+            if not self._streams:
+                return self._ending()
+        elif self._give_up is None:
+            self._timed_out = now > self._deadline
+            self._stopped = self._stop.is_set()
+            if self._timed_out or self._stopped or self._over:
+                self.hang_up(GRACE + 5)
+        return self._ending() if self._give_up is not None and now > self._give_up else None
+
+    def _ending(self) -> Ending:
+        code = self._process.poll()
+        cut = self._timed_out or self._over
         return Ending(
             code if code is not None and code >= 0 else None,
-            signal_name,
-            timed_out=timed_out,
-            lost=stopped,
+            None if code is None or code >= 0 else _signal_name(-code),
+            timed_out=self._timed_out,
+            lost=self._stopped or (code is None and not cut),
             truncated=self._over,
         )
 
-    def _read(self, fd: int, kept: bytearray) -> bool:
-        data = os.read(fd, _CHUNK)
-        room = self._limit - len(kept)
-        kept += data[: max(room, 0)] if kept is self.out else data
-        if len(data) > room:
-            self._over = True
-        return bool(data)
+    def _read(self, number: int) -> None:
+        kept = self._streams[number]
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(number, _CHUNK):
+                room = self._limit - len(kept)
+                kept += data[: max(room, 0)] if kept is self.out else data
+                if len(data) > room:
+                    self._over = True
+                    return
+            del self._streams[number]
 
-    def _hang_up(self) -> None:
+    def hang_up(self, grace: float) -> None:
+        """See ``running.Process``."""
         stdin: IO[bytes] | None = self._process.stdin
         if stdin is not None and not stdin.closed:
             with contextlib.suppress(BrokenPipeError):
                 stdin.close()
+        if self._give_up is None:
+            self._give_up = time.monotonic() + grace
 
-    def end(self) -> None:
+    def cut(self) -> None:
+        """End it because the transport is closed."""
+        self._stopped = self._process.poll() is None
+        self.hang_up(GRACE + 5)
+
+    def close(self) -> None:
         """Cut the life line, wait for the watchdog to do its work, and free everything."""
-        self._hang_up()
+        self.hang_up(0)
         try:
             self._process.wait(GRACE + 5)
         except subprocess.TimeoutExpired:
             # the watchdog is gone too: last resort (fails for root's processes; then it is left)
             with contextlib.suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+        self._streams.clear()
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()

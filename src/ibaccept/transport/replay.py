@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from ibaccept.bundle import Bundle, CapturedError, CapturedResult, Entry, load
-from ibaccept.transport import Argv, CommandResult, Host, Transport, TransportError
+from ibaccept.transport import Argv, CommandResult, Host, Running, Transport, TransportError
 from ibaccept.transport.fanout import Job, run_each
 
 
@@ -25,6 +26,8 @@ class RecordingTransport:
         self._inner = inner
         self._bundle = bundle
         self._label = ""
+        self._lock = threading.Lock()
+        self._orders = 1
 
     @contextmanager
     def labelled(self, label: str) -> Iterator[None]:
@@ -47,6 +50,7 @@ class RecordingTransport:
     ) -> CapturedResult:
         """See ``Transport.run``; the result also says which files hold it."""
         label = self._label
+        sent = time.time()
         try:
             result = self._inner.run(
                 host, argv, timeout=timeout, root=root, limit=limit, stdin=stdin
@@ -54,7 +58,31 @@ class RecordingTransport:
         except TransportError as error:
             self._bundle.record_error(argv, error, label)
             raise
-        return self._bundle.record(result, label)
+        return self._bundle.record(result, label, sent=sent, received=time.time())
+
+    def start(
+        self,
+        host: Host,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        root: bool = False,
+        held: bool = False,
+        limit: int = 1 << 30,
+    ) -> Running:
+        """See ``Transport.start``; the result is written when it is first taken."""
+        label = self._label
+        with self._lock:
+            order = self._orders
+            self._orders += 1
+        try:
+            running = self._inner.start(
+                host, argv, timeout=timeout, root=root, held=held, limit=limit
+            )
+        except TransportError as error:
+            self._bundle.record_error(argv, error, label, order=order)
+            raise
+        return _Recorded(running, self._bundle, label, order)
 
     def run_many(
         self,
@@ -77,8 +105,64 @@ class RecordingTransport:
         self._inner.close()
 
 
+class _Recorded:
+    """Implements ``Running``: writes the result once, when it is first taken."""
+
+    def __init__(self, inner: Running, bundle: Bundle, label: str, order: int) -> None:
+        self.host = inner.host
+        self.argv = inner.argv
+        self._inner = inner
+        self._bundle = bundle
+        self._label = label
+        self._order = order
+        self._sent = time.time()
+        self._kept: CapturedResult | None = None
+        self._failed = False
+
+    def release(self) -> None:
+        """See ``Running.release``."""
+        self._sent = time.time()
+        self._inner.release()
+
+    def poll(self) -> CapturedResult | None:
+        """See ``Running.poll``."""
+        return self._keep(self._inner.poll)
+
+    def wait(self, timeout: float | None = None) -> CapturedResult:
+        """See ``Running.wait``."""
+        return self._whole(lambda: self._inner.wait(timeout))
+
+    def stop(self, grace: float = 7.0) -> CapturedResult:
+        """See ``Running.stop``."""
+        return self._whole(lambda: self._inner.stop(grace))
+
+    def _whole(self, take: Callable[[], CommandResult]) -> CapturedResult:
+        kept = self._keep(take)
+        assert kept is not None  # noqa: S101 - wait and stop give results
+        return kept
+
+    def _keep(self, take: Callable[[], CommandResult | None]) -> CapturedResult | None:
+        if self._kept is None:
+            try:
+                result = take()
+            except TransportError as error:
+                if not self._failed:
+                    self._failed = True
+                    self._bundle.record_error(self.argv, error, self._label, order=self._order)
+                raise
+            if result is not None:
+                self._kept = self._bundle.record(
+                    result, self._label, sent=self._sent, received=time.time(), order=self._order
+                )
+        return self._kept
+
+
 class ReplayTransport:
     """Answers from a bundle: the n-th identical (host, argv) gets the n-th recorded result.
+
+    Commands that were started end in a replay when everything that was recorded before their end,
+    under the same label, has been asked for again, so that a loop that works until they end does
+    what it did then.
 
     Args:
         run_dir: folder of the run.
@@ -92,8 +176,15 @@ class ReplayTransport:
         self._recorded: defaultdict[tuple[str, Argv], list[Entry]] = defaultdict(list)
         self._asked: Counter[tuple[str, Argv]] = Counter()
         self._lock = threading.Lock()
-        for entry in load(run_dir):
+        entries = load(run_dir)
+        # of equal commands that ran side by side the first started is the first given
+        for entry in sorted(entries, key=lambda entry: (entry.order or 0, entry.seq)):
             self._recorded[entry.host, entry.argv].append(entry)
+        self._given: set[int] = set()
+        self._waiting: defaultdict[str, deque[int]] = defaultdict(deque)
+        for entry in entries:
+            self._waiting[entry.label].append(entry.seq)
+        self._stalled = 0
 
     def run(
         self,
@@ -112,16 +203,58 @@ class ReplayTransport:
                 command, or fewer of it.
         """
         del timeout, root, limit, stdin
+        entry = self._entry(host, argv)
+        self.give(entry)
+        if isinstance(entry, CapturedError):
+            raise entry.error
+        return entry
+
+    def start(
+        self,
+        host: Host,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        root: bool = False,
+        held: bool = False,
+        limit: int = 1 << 30,
+    ) -> Running:
+        """See ``Transport.start``; what failed later fails when it is polled.
+
+        Raises:
+            TransportError: as ``run``.
+        """
+        del timeout, root, held, limit
+        return _Replayed(self, host, self._entry(host, argv))
+
+    def give(self, entry: Entry) -> None:
+        """Note that a recorded result was taken."""
+        with self._lock:
+            self._given.add(entry.seq)
+            self._stalled = 0
+            waiting = self._waiting[entry.label]
+            while waiting and waiting[0] in self._given:
+                waiting.popleft()
+
+    def is_due(self, entry: Entry) -> bool:
+        """Whether all that was recorded before it under the same label has been taken.
+
+        True, too, where nothing was taken for very many questions: a newer version of the suite
+        may not ask for all that was recorded, and must not wait for ever.
+        """
+        with self._lock:
+            self._stalled += 1
+            waiting = self._waiting[entry.label]
+            return not waiting or waiting[0] >= entry.seq or self._stalled > _PATIENCE
+
+    def _entry(self, host: Host, argv: Sequence[str]) -> Entry:
         key = (host.name, tuple(argv))
         with self._lock:
             entries = self._recorded.get(key, [])
             number = self._asked[key]
             self._asked[key] += 1
         if number < len(entries):
-            entry = entries[number]
-            if isinstance(entry, CapturedError):
-                raise entry.error
-            return entry
+            return entries[number]
         held = f"it holds {len(entries)} of them" if entries else "it was not run then"
         raise TransportError(
             host.name,
@@ -149,3 +282,35 @@ class ReplayTransport:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+_PATIENCE = 200_000
+
+
+class _Replayed:
+    """Implements ``Running`` from a bundle."""
+
+    def __init__(self, replay: ReplayTransport, host: Host, entry: Entry) -> None:
+        self.host = host
+        self.argv = entry.argv
+        self._replay = replay
+        self._entry = entry
+
+    def release(self) -> None:
+        """See ``Running.release``."""
+
+    def poll(self) -> CapturedResult | None:
+        """See ``Running.poll``."""
+        return self.wait() if self._replay.is_due(self._entry) else None
+
+    def wait(self, timeout: float | None = None) -> CapturedResult:
+        """See ``Running.wait``."""
+        del timeout
+        self._replay.give(self._entry)
+        if isinstance(self._entry, CapturedError):
+            raise self._entry.error
+        return self._entry
+
+    def stop(self, grace: float = 7.0) -> CapturedResult:
+        """See ``Running.stop``."""
+        return self.wait(grace)

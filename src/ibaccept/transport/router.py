@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ibaccept.transport import CommandResult, Host, Permit, Transport, TransportError
+from ibaccept.transport import (
+    CommandResult,
+    Host,
+    Permit,
+    Running,
+    Transport,
+    TransportError,
+)
 from ibaccept.transport.fanout import Job, check_permitted, run_each
 from ibaccept.transport.local import LocalTransport
 from ibaccept.transport.ssh import SshTransport
@@ -33,6 +40,21 @@ class RoutingTransport:
         check_permitted(self._permit, argv)
         chosen = self._local if host.local else self._remote
         return chosen.run(host, argv, timeout=timeout, root=root, limit=limit, stdin=stdin)
+
+    def start(
+        self,
+        host: Host,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        root: bool = False,
+        held: bool = False,
+        limit: int = 1 << 30,
+    ) -> Running:
+        """See ``Transport.start``."""
+        check_permitted(self._permit, argv)
+        chosen = self._local if host.local else self._remote
+        return chosen.start(host, argv, timeout=timeout, root=root, held=held, limit=limit)
 
     def run_many(
         self,

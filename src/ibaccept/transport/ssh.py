@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import select
 import socket
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 
 import paramiko
 
 from ibaccept.transport import CommandResult, Host, Permit, TransportError
+from ibaccept.transport.channel import SshProcess
 from ibaccept.transport.connect import (
     DroppedError,
     ProxyProcess,
     SignalTransport,
     dial,
-    exit_signal,
     handshake,
     log_in,
     retry_delays,
 )
 from ibaccept.transport.fanout import Job, check_permitted, run_each
+from ibaccept.transport.running import Started
 from ibaccept.transport.sshconfig import SshSettings, jump_host, resolve
-from ibaccept.transport.wrap import FRAME_ROOM, GRACE, Ending, Wrapped, result_of, wrap
+from ibaccept.transport.wrap import Ending, result_of, wrap
 
 _SESSIONS = 8
 """Channels at a time on a connection; OpenSSH's MaxSessions is 10."""
@@ -36,14 +37,18 @@ _HANDSHAKES = 6
 """Handshakes at a time with one server; OpenSSH's MaxStartups begins to drop at 10."""
 
 _MAX_JUMPS = 8
-_TICK = 0.2
-_CHUNK = 1 << 16
+
+_HELD_WITHIN = 20.0
+"""Seconds for a login shell to begin, where hundreds begin at a time on one small host."""
 
 
 class _Connection:
     """A logged-in connection, and what it stands on.
 
     Attributes:
+        sessions: room for commands.
+        lasting: room for commands that are not waited for, a part of ``sessions``.
+        lasting_now: such commands there are.
         uses: commands that run on it and connections that lead through it.
         used: when it was last let go, to close the longest idle one first.
     """
@@ -51,6 +56,8 @@ class _Connection:
     def __init__(self, transport: SignalTransport, let_go: Callable[[], None]) -> None:
         self.transport = transport
         self.sessions = threading.BoundedSemaphore(_SESSIONS)
+        self.lasting = threading.BoundedSemaphore(_SESSIONS // 2)
+        self.lasting_now = 0
         self.uses = 0
         self.used = 0.0
         self._let_go = let_go
@@ -69,7 +76,7 @@ class _Slot:
     connection: _Connection | None = None
 
 
-_Key = tuple[Host, tuple[Host, ...]]
+_Key = tuple[Host, tuple[Host, ...], int]
 
 
 class SshTransport:
@@ -118,16 +125,15 @@ class SshTransport:
         check_permitted(self._permit, argv)
         wrapped = wrap(argv, timeout=timeout, root=root and host.sudo, length=len(stdin))
         with self._session(host) as channel:
-            command = _Running(channel, limit)
+            command = SshProcess(channel, limit)
             try:
-                ending = command.drive(wrapped, stdin, timeout)
+                command.begin(wrapped, timeout)
+                command.send(stdin)
+                ending = command.drive()
             except (paramiko.SSHException, OSError, EOFError) as error:
-                if channel.closed:
-                    ending = Ending(lost=True)
-                else:
-                    raise TransportError(
-                        host.name, "session", f"the server did not run the command: {error}"
-                    ) from error
+                if not channel.closed:
+                    raise _not_run(host, error) from error
+                ending = Ending(lost=True)
         if self._closed.is_set() and ending.lost:
             raise TransportError(
                 host.name, "session", f"the transport was closed while {argv[0]} ran"
@@ -151,6 +157,36 @@ class SshTransport:
             fan_out=fan_out,
             abort=self.close,
         )
+
+    def start(
+        self,
+        host: Host,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        root: bool = False,
+        held: bool = False,
+        limit: int = 1 << 30,
+    ) -> Started:
+        """See ``Transport.start``."""
+        check_permitted(self._permit, argv)
+        wrapped = wrap(argv, timeout=timeout, root=root and host.sudo, held=held)
+        connection, channel = self._lasting_session(host)
+        process = SshProcess(channel, limit, lambda: self._let_go(connection))
+        try:
+            process.begin(wrapped, timeout)
+            started = Started(
+                host, wrapped, process, timeout=timeout, limit=limit, is_closed=self._closed.is_set
+            )
+            if held:
+                started.until_held(self._connect_timeout + _HELD_WITHIN)
+        except (paramiko.SSHException, OSError, EOFError) as error:
+            process.close()
+            raise _not_run(host, error) from error
+        except BaseException:
+            process.close()
+            raise
+        return started
 
     def close(self) -> None:
         """Close every connection; the hosts end what still runs. Nothing can be run afterwards."""
@@ -177,9 +213,43 @@ class SshTransport:
         finally:
             self._release(connection)
 
-    def _open_session(self, host: Host, connection: _Connection) -> paramiko.Channel:
+    def _lasting_session(self, host: Host) -> tuple[_Connection, paramiko.Channel]:
+        """A channel for a command that is not waited for, on the first connection with room.
+
+        Commands that are waited for keep half of the sessions of every connection, so that those
+        that only run can never keep them from running.
+        """
+        for lane in count():
+            connection = self._acquire(host, lane=lane)
+            if not connection.lasting.acquire(blocking=False):
+                self._release(connection)
+                continue
+            with self._lock:
+                # on the first connection other commands may hold what sessions the server allows
+                alone = lane > 0 and connection.lasting_now == 0
+                connection.lasting_now += 1
+            connection.sessions.acquire()
+            try:
+                return connection, self._open_session(host, connection, patient=alone)
+            except BaseException as error:
+                self._let_go(connection)
+                if alone or not isinstance(error, TransportError):
+                    raise
+        raise AssertionError("there is always another lane")
+
+    def _let_go(self, connection: _Connection) -> None:
+        """What ``_lasting_session`` took."""
+        connection.sessions.release()
+        with self._lock:
+            connection.lasting_now -= 1
+        connection.lasting.release()
+        self._release(connection)
+
+    def _open_session(
+        self, host: Host, connection: _Connection, *, patient: bool = True
+    ) -> paramiko.Channel:
         error: Exception
-        for delay in (*retry_delays(), None):
+        for delay in (*(retry_delays() if patient else ()), None):
             try:
                 return connection.transport.open_session(timeout=self._connect_timeout)
             except paramiko.ChannelException as refused:  # MaxSessions, shared with others
@@ -194,7 +264,11 @@ class SshTransport:
         ) from error
 
     def _acquire(
-        self, host: Host, hops: tuple[Host, ...] | None = None, trail: tuple[_Key, ...] = ()
+        self,
+        host: Host,
+        hops: tuple[Host, ...] | None = None,
+        trail: tuple[_Key, ...] = (),
+        lane: int = 0,
     ) -> _Connection:
         """The connection to a host, made where there is none; to be let go by ``_release``.
 
@@ -202,8 +276,9 @@ class SshTransport:
             host: where to.
             hops: hosts to go through, None = what the configuration says.
             trail: connections being made that wait for this one.
+            lane: which of several connections to the host.
         """
-        key = (host, hops or ())
+        key = (host, hops or (), lane)
         if key in trail or len(trail) > _MAX_JUMPS:
             raise TransportError(host.name, "resolve", "ProxyJump leads in a circle")
         with self._lock:
@@ -346,67 +421,5 @@ def _hops(host: Host, settings: SshSettings) -> tuple[Host, ...]:
         raise TransportError(host.name, "resolve", str(error)) from error
 
 
-class _Running:
-    """One command on one channel: both streams, read by the calling thread alone."""
-
-    def __init__(self, channel: paramiko.Channel, limit: int) -> None:
-        self._channel = channel
-        self._limit = limit + FRAME_ROOM
-        self.out = bytearray()
-        self.err = bytearray()
-        self._over = False
-
-    def drive(self, wrapped: Wrapped, stdin: bytes, timeout: float) -> Ending:
-        """Start the command and read until it has ended, our limit passes, or it is lost."""
-        channel = self._channel
-        deadline = time.monotonic() + timeout
-        channel.settimeout(timeout)
-        channel.exec_command(wrapped.exec_string.encode("utf-8", "surrogateescape"))
-        poll = select.poll()
-        poll.register(channel.fileno(), select.POLLIN)
-        if stdin:
-            channel.sendall(stdin)
-        timed_out = hung_up = False
-        give_up: float | None = None
-        while True:
-            closed = channel.closed  # before reading: what is readable then is all there is
-            self._read()
-            if closed:
-                break
-            now = time.monotonic()
-            ended = channel.exit_status_ready() or exit_signal(channel) is not None
-            if not hung_up:
-                timed_out = now > deadline and not ended
-                if timed_out or self._over or ended:
-                    # OpenSSH closes stdin by itself when the command has ended, others may not
-                    channel.shutdown_write()
-                    hung_up = True
-                    give_up = now + GRACE + 5
-            if give_up is not None and now > give_up:
-                break
-            poll.poll(_TICK * 1000)
-        code = channel.exit_status if channel.exit_status_ready() else -1
-        name = exit_signal(channel)
-        known = name is not None or code >= 0
-        cut = timed_out or self._over
-        return Ending(
-            code if code >= 0 and name is None else None,
-            name,
-            timed_out=timed_out,
-            lost=not known and not cut,
-            truncated=self._over,
-        )
-
-    def _read(self) -> None:
-        channel = self._channel
-        while channel.recv_ready():
-            self._keep(self.out, channel.recv(_CHUNK))
-        while channel.recv_stderr_ready():
-            self._keep(self.err, channel.recv_stderr(_CHUNK))
-
-    def _keep(self, kept: bytearray, data: bytes) -> None:
-        room = self._limit - len(kept)
-        # the end of stderr holds our own marks: it is kept beyond the limit
-        kept += data[: max(room, 0)] if kept is self.out else data
-        if len(data) > room:
-            self._over = True
+def _not_run(host: Host, error: Exception) -> TransportError:
+    return TransportError(host.name, "session", f"the server did not run the command: {error}")

@@ -1,13 +1,17 @@
 """The shell wrapper every command runs in: argv travels as positional words, never as script text.
 
-Exec string: ``exec sh -c 'SCRIPT' ibaccept TOKEN TIMEOUT MODE LENGTH argv...`` where MODE is
-``user`` or ``root`` (``sudo -n``) and LENGTH the bytes of stdin that follow.
+Exec string: ``exec sh -c 'SCRIPT' ibaccept TOKEN TIMEOUT MODE LENGTH HOLD argv...`` where MODE is
+``user`` or ``root`` (``sudo -n``), LENGTH the bytes of stdin that follow, and HOLD ``held`` or
+``now``.
 
 - The shell process *becomes* the tool (``exec``), so the server itself reports how the tool ended:
   exit code and exit signal cannot be confused (a shell's 128+n could be either).
 - The channel's stdin is the life line. Exactly LENGTH bytes are spooled to an unlinked file for the
   tool; after them nothing is ever sent, and end of file means: end the tool. The server closes
   stdin when the tool has ended, when the channel is closed and when the connection is lost.
+- With ``held`` the script says so and waits for one line on stdin before it becomes the tool: the
+  barrier of commands that are to begin together. End of file there means: never begin. A timer
+  ends a script that is held too long.
 - A watchdog in the tool's process group waits for that end of file, or for TIMEOUT plus a margin
   (a dead network shows no end of file). It sends TERM to the group, KILL after a grace, and
   reports the time on the host's clock.
@@ -45,7 +49,7 @@ FRAME_ROOM = 1 << 16
 
 SCRIPT = " ".join(
     r"""
-t=$1; n=$2; m=$3; k=$4; shift 4;
+t=$1; n=$2; m=$3; k=$4; h=$5; shift 5;
 LC_ALL=C; LANG=C; export LC_ALL LANG;
 PATH="${PATH:-/usr/bin}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"; export PATH;
 find() { case $1 in
@@ -60,6 +64,11 @@ exec 3<&0 0</dev/null;
 if [ "$k" -gt 0 ]; then
 f=$(mktemp "${TMPDIR:-/tmp}/ibaccept.XXXXXX") && head -c "$k" <&3 >"$f" && exec 0<"$f" && rm -f "$f"
 || { printf "%s nostdin\n" "$t" >&2; exit 1; }; fi;
+if [ "$h" = held ]; then
+( ( trap "" HUP INT TERM PIPE; exec >/dev/null 2>&1 3<&-; sleep $(( n + n + 20 )); kill -KILL $$ )
+& );
+printf "%s held\n" "$t" >&2;
+if read -r s <&3; then :; else kill -KILL -$$; kill -KILL $$; fi; fi;
 alive() { read -r s </proc/$$/stat && case $s in *") Z "*) return 1;; esac; };
 ( ( trap "" HUP INT TERM PIPE; exec 4>&2 >/dev/null 2>&1;
 cat <&3 4>&- & c=$!;
@@ -88,7 +97,10 @@ exec "$@" 3<&-
 ).strip()
 
 _HEAD = 4  # exec sh -c SCRIPT
-_FIELDS = 5  # ibaccept TOKEN TIMEOUT MODE LENGTH
+_FIELDS = 6  # ibaccept TOKEN TIMEOUT MODE LENGTH HOLD
+
+RELEASE = b"go\n"
+"""What ends the waiting of a held command."""
 
 _SUDO_SAYS = re.compile(
     rb"sudo(?:-rs)?: .*(?:password is required|password was provided|authentication is required"
@@ -108,6 +120,7 @@ class Wrapped:
         timeout: whole seconds; the host ends the command some seconds after them by itself.
         root: run by ``sudo -n``.
         length: bytes of stdin that are sent for the command.
+        held: waits for ``RELEASE`` before it begins.
     """
 
     argv: Argv
@@ -115,12 +128,14 @@ class Wrapped:
     timeout: int
     root: bool = False
     length: int = 0
+    held: bool = False
 
     @property
     def words(self) -> list[str]:
         """The argv that a local process is started with."""
         mode = "root" if self.root else "user"
-        own = (self.token, str(self.timeout), mode, str(self.length))
+        hold = "held" if self.held else "now"
+        own = (self.token, str(self.timeout), mode, str(self.length), hold)
         return ["sh", "-c", SCRIPT, "ibaccept", *own, *self.argv]
 
     @property
@@ -139,7 +154,14 @@ class Wrapped:
         return b"", self.token.encode() + b" missing\n"
 
 
-def wrap(argv: Sequence[str], *, timeout: float, root: bool = False, length: int = 0) -> Wrapped:
+def wrap(
+    argv: Sequence[str],
+    *,
+    timeout: float,
+    root: bool = False,
+    length: int = 0,
+    held: bool = False,
+) -> Wrapped:
     """Put a command into the wrapper.
 
     Raises:
@@ -150,7 +172,7 @@ def wrap(argv: Sequence[str], *, timeout: float, root: bool = False, length: int
         raise ValueError(f"{words!r} names no command")
     if any("\0" in word for word in words):
         raise ValueError(f"{words!r} holds a NUL byte, which no command line can")
-    return Wrapped(words, secrets.token_hex(8), max(1, math.ceil(timeout)), root, length)
+    return Wrapped(words, secrets.token_hex(8), max(1, math.ceil(timeout)), root, length, held)
 
 
 def read_exec_string(exec_string: str) -> Wrapped:
@@ -163,10 +185,10 @@ def read_exec_string(exec_string: str) -> Wrapped:
     head, own, argv = words[:_HEAD], words[_HEAD : _HEAD + _FIELDS], words[_HEAD + _FIELDS :]
     if head != ["exec", "sh", "-c", SCRIPT] or len(own) != _FIELDS or not argv:
         raise ValueError(f"not a command of ibaccept: {exec_string[:200]!r}")
-    name, token, timeout, mode, length = own
-    if name != "ibaccept" or mode not in {"user", "root"}:
+    name, token, timeout, mode, length, hold = own
+    if name != "ibaccept" or mode not in {"user", "root"} or hold not in {"held", "now"}:
         raise ValueError(f"not a command of ibaccept: {exec_string[:200]!r}")
-    return Wrapped(tuple(argv), token, int(timeout), mode == "root", int(length))
+    return Wrapped(tuple(argv), token, int(timeout), mode == "root", int(length), hold == "held")
 
 
 def unwrap(exec_string: str) -> tuple[Argv, bool, int]:
@@ -198,6 +220,11 @@ class Unframed:
     left: int | None = None
 
 
+def is_held(token: str, stderr: bytes) -> bool:
+    """True once the script says that it waits to be released."""
+    return b"%s held\n" % token.encode() in stderr
+
+
 def unframe(token: str, stdout: bytes, stderr: bytes) -> Unframed:
     """Split our marks from the tool's output."""
     word = re.escape(token.encode())
@@ -206,6 +233,8 @@ def unframe(token: str, stdout: bytes, stderr: bytes) -> Unframed:
         return Unframed(b"", b"", begun=True, note=note[1].decode())
     began = re.search(rb"(?:^|\n)%s start (\S*)\n" % word, stderr)
     noise, mark, body = stdout.partition(token.encode() + b"\n")
+    if began is None and is_held(token, stderr):
+        return Unframed(b"", b"", begun=True)  # ended before it was released
     if began is None or not mark:
         return Unframed(stdout, stderr, begun=False)
     del noise
