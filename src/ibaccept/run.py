@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -70,6 +70,7 @@ class Inputs:
         job: None where the expectations name none.
         expectations_file: path read.
         inventory_file: path read.
+        plan_files: where plans were read from that are not below the expectations' folder.
     """
 
     expectations: Expectations
@@ -77,6 +78,7 @@ class Inputs:
     job: Job | None
     expectations_file: Path
     inventory_file: Path
+    plan_files: Mapping[str, Path] = field(default_factory=dict)
 
     @classmethod
     def load(
@@ -119,6 +121,7 @@ class Inputs:
             _job(expectations, inventory, job),
             expectations_file,
             inventory_file,
+            plans or {},
         )
 
     @property
@@ -256,7 +259,7 @@ def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
     plans = {}
     for number, (text, plan) in enumerate(inputs.expectations.plans.items()):
         name = "cables.csv" if number == 0 else f"cables-{number + 1}.csv"
-        source = inputs.expectations_file.parent / text
+        source = inputs.plan_files.get(text, inputs.expectations_file.parent / text)
         if source.is_file():
             shutil.copyfile(source, folder / name)
         elif source.is_dir():
