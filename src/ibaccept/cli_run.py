@@ -319,8 +319,8 @@ def plan(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _look(transport: Transport, inventory: Inventory) -> Snapshot:
-    return look(transport, inventory, None, Look(), progress=complain, sleep=lambda _seconds: None)
+def _look(transport: Transport, inventory: Inventory, progress: Callable[[str], None]) -> Snapshot:
+    return look(transport, inventory, None, Look(), progress=progress, sleep=lambda _seconds: None)
 
 
 # -- show ----------------------------------------------------------------------------------------
