@@ -374,7 +374,7 @@ class _Raw:
     """Outputs of one sweep; assigned to ports when the topology is known."""
 
     errors: tuple[ibqueryerrors.QueryErrors, CommandResult] | NotSeen
-    data: tuple[ibqueryerrors.QueryErrors, CommandResult] | NotSeen
+    data: CommandResult | NotSeen
 
     @classmethod
     def read(cls, observer: _Observer) -> _Raw:
@@ -385,7 +385,12 @@ class _Raw:
 
         return cls(
             observer.take("the error counters", commands.IBQUERYERRORS, parse, ok=(0, 1)),
-            observer.take("the data counters", commands.IBQUERYERRORS_COUNTERS, parse, ok=(0, 1)),
+            observer.take(
+                "the data counters",
+                commands.IBQUERYERRORS_COUNTERS,
+                lambda result: result,
+                ok=(0, 1),
+            ),
         )
 
     def sweep(self, fabric: Fabric | NotSeen) -> Sweep | NotSeen:
@@ -395,7 +400,7 @@ class _Raw:
         if isinstance(fabric, NotSeen):
             return fabric
         parsed, result = self.errors
-        data, data_result = (None, None) if isinstance(self.data, NotSeen) else self.data
+        data = None if isinstance(self.data, NotSeen) else self.data
         return read_sweep(
             fabric,
             parsed,
@@ -403,8 +408,8 @@ class _Raw:
             start=result.start,
             end=result.end,
             file=_file(result),
-            data=data,
-            data_file=_file(data_result) if data_result is not None else None,
+            data_text=data.text if data is not None else None,
+            data_file=_file(data) if data is not None else None,
         )
 
 

@@ -227,6 +227,10 @@ class Window:
             return None
         return self.after.middle - self.before.middle
 
+    def is_clean(self, port: PortId) -> bool:
+        """True where both sweeps prove that every error counter of the port was 0."""
+        return self.before.is_clean(port) and self.after.is_clean(port)
+
     def counter(self, port: PortId, name: str, *, label: str) -> Counter:
         """One counter over the window; ``label`` is the port's name for people."""
         before, after = self.before.reading(port, name), self.after.reading(port, name)

@@ -8,12 +8,15 @@ is never 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ibaccept import counters
 from ibaccept.model import Fabric, Guid, NodeType, PortId
-from ibaccept.parse import ibqueryerrors
+from ibaccept.parse import ParseError, ibqueryerrors
+
+_DATA_HEADER = re.compile(r"^Data Counters for 0x([0-9a-f]{1,16}) ", re.MULTILINE)
 
 ALL_PORTS = {0, 255}
 """Port numbers of a query that was about the node as a whole."""
@@ -37,7 +40,8 @@ class Sweep:
         file: capture of the error counters, relative to the run's folder.
         data_file: capture of the data counters.
         errors: listed rows by port.
-        data: data counters by port.
+        read_data: reads the data counters by port, the first time one is asked for: a large
+            output that only the evidence of a finding needs.
         unread: why the ports of a node were not read.
         unread_ports: why one port was not read.
         unlisted: why a port that is not listed cannot be taken as 0; None where it can.
@@ -49,11 +53,28 @@ class Sweep:
     file: str
     data_file: str | None = None
     errors: Mapping[PortId, ibqueryerrors.PortErrors] = field(default_factory=dict)
-    data: Mapping[PortId, ibqueryerrors.PortData] = field(default_factory=dict)
+    read_data: Callable[[], Mapping[PortId, ibqueryerrors.PortData]] = field(
+        default=dict, compare=False, repr=False
+    )
     unread: Mapping[Guid, str] = field(default_factory=dict)
     unread_ports: Mapping[PortId, str] = field(default_factory=dict)
     unlisted: str | None = None
     hidden: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def data(self) -> Mapping[PortId, ibqueryerrors.PortData]:
+        """Data counters by port; empty where the output was not to be had."""
+        return self.read_data()
+
+    def is_clean(self, port: PortId) -> bool:
+        """True where the tool proves that it read the port and every error counter was 0."""
+        return (
+            self.unlisted is None
+            and not self.hidden
+            and port not in self.errors
+            and port.guid not in self.unread
+            and port not in self.unread_ports
+        )
 
     @property
     def middle(self) -> float | None:
@@ -100,7 +121,7 @@ def read_sweep(
     start: float | None,
     end: float | None,
     file: str,
-    data: ibqueryerrors.QueryErrors | None = None,
+    data_text: str | None = None,
     data_file: str | None = None,
 ) -> Sweep:
     """Assign the rows of an output to the ports of the fabric.
@@ -112,7 +133,7 @@ def read_sweep(
         start: see ``Sweep``.
         end: see ``Sweep``.
         file: see ``Sweep``.
-        data: output of ``ibqueryerrors --skip-sl --counters``, where it was run.
+        data_text: output of ``ibqueryerrors --skip-sl --counters``, where it was run.
         data_file: see ``Sweep``.
     """
     by_guid = _owners(fabric)
@@ -127,19 +148,27 @@ def read_sweep(
             continue
         rows[owner] = row
     unread, unread_ports, unlisted = _unread(fabric, errors, stderr, strangers)
-    values = {}
-    for block in data.data_blocks if data is not None else ():
-        if block.port != "ALL" and block.guid in fabric.nodes:
-            values[PortId(block.guid, block.port)] = block
-    if data is not None:
-        _absent(fabric, unread, rows, values)
+
+    def read_data() -> Mapping[PortId, ibqueryerrors.PortData]:
+        try:
+            blocks = ibqueryerrors.parse(data_text).data_blocks if data_text is not None else ()
+        except ParseError:
+            return {}
+        return {
+            PortId(block.guid, block.port): block
+            for block in blocks
+            if block.port != "ALL" and block.guid in fabric.nodes
+        }
+
+    if data_text is not None:
+        _absent(fabric, unread, rows, data_text)
     return Sweep(
         start,
         end,
         file,
         data_file,
         rows,
-        values,
+        read_data,
         unread,
         unread_ports,
         unlisted,
@@ -151,10 +180,11 @@ def _absent(
     fabric: Fabric,
     unread: dict[Guid, str],
     rows: Mapping[PortId, ibqueryerrors.PortErrors],
-    values: Mapping[PortId, ibqueryerrors.PortData],
+    data_text: str,
 ) -> None:
     """Nodes that the sweep met by no GUID: the summary only counts nodes, it does not name them."""
-    met = {port.guid for port in (*rows, *values)}
+    met = {port.guid for port in rows}
+    met |= {Guid(digits, 16) for digits in _DATA_HEADER.findall(data_text)}
     for node in fabric.nodes.values():
         if node.guid not in met:
             why = f"ibqueryerrors did not meet {node.name.strip()} ({node.guid}) in its sweep"

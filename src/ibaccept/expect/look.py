@@ -112,6 +112,7 @@ def growth_of(
         be judged. Growth that is proven is told also where another counter could not be judged.
     """
     judged = [(name, limit) for name in COUNTERS if (limit := expected.limit(name)) is not None]
+    always = all(COUNTERS[name].cap_bit is None for name, _ in judged)
 
     def growth(item: Any) -> str | Unseen | Different:
         if isinstance(item, Gap | AbsentNode):
@@ -121,14 +122,13 @@ def growth_of(
         if len(ports) < BOTH_ENDS:
             unclear.append(f"not seen at both ends: {item.state_text()}")
         for port in ports:
+            if always and window.is_clean(port):
+                continue
             label = snapshot.fabric.port_name(port)
             for name, limit in judged:
-                counter = window.counter(port, name, label=label)
-                delta = counter.delta
-                if delta is None:
-                    unclear.append(_unclear(counter, window, port))
-                elif delta > limit:
-                    grown.append(_grown(counter, limit))
+                wrong, unknown = _growth(window, port, label, name, limit)
+                grown += wrong
+                unclear += unknown
         if grown:
             return Different("; ".join(grown))
         if unclear:
@@ -139,6 +139,16 @@ def growth_of(
 
 
 WITHIN = "within limits"
+
+
+def _growth(
+    window: Window, port: PortId, label: str, name: str, limit: int
+) -> tuple[list[str], list[str]]:
+    """What one counter grew beyond its limit, and what of it could not be judged."""
+    counter = window.counter(port, name, label=label)
+    if counter.delta is None:
+        return [], [_unclear(counter, window, port)]
+    return ([_grown(counter, limit)] if counter.delta > limit else []), []
 
 
 def _grown(counter: Counter, limit: int) -> str:
