@@ -94,7 +94,8 @@ class _Observer:
             return NotSeen(f"the output of {' '.join(argv)}", str(error), _hint(error))
         problem = result.problem()
         if problem is not None:
-            return NotSeen(f"the output of {' '.join(argv)}", problem, "", _head(result))
+            what = f"the output of {' '.join(argv)}"
+            return NotSeen(what, problem, _next_step(result), _head(result))
         return result
 
     def take(
@@ -584,6 +585,15 @@ def _head(result: CommandResult) -> tuple[CaptureRef, ...]:
             number, line = lines[index]
             found.append(CaptureRef(file, number, line.strip()))
     return tuple(found)
+
+
+def _next_step(result: CommandResult) -> str:
+    """What to do about an output that is not whole; a refused sudo says it itself."""
+    if result.missing:
+        return "install infiniband-diags there, or name another host under observers"
+    if result.timed_out or result.lost or result.truncated:
+        return "run it by hand there and see where it stops, then look again"
+    return ""
 
 
 def _said(result: CommandResult) -> str:
