@@ -137,6 +137,7 @@ def test_multicast_section_is_left_out():
     multicast = (GOLDEN / "ibroute/multicast.txt").read_bytes()
 
     assert ibroute.parse(text + multicast) == ibroute.parse(text)
+    assert ibroute.parse(multicast + text) == ibroute.parse(text)
 
 
 def test_the_sa_fills_the_hole_at_a_multiple_of_64():
@@ -178,9 +179,11 @@ def test_a_stderr_line_voids_the_switch_it_names_else_every_table():
 
 def test_a_failed_read_that_landed_in_stdout_voids_too():
     lines = (GOLDEN / "dump_fts/numeric.txt").read_bytes().splitlines(keepends=True)
-    lines.insert(8, b"ibwarn: [7] mad_rpc: _do_madrpc failed; dport (Lid 3)\n")
+    warning = b"ibwarn: [7] mad_rpc: _do_madrpc failed; dport (Lid 3)\n"
 
-    assert [t.known.any() for t in dump_fts.parse(b"".join(lines))] == [False] * 4
+    for at in (0, 8):
+        text = b"".join([*lines[:at], warning, *lines[at:]])
+        assert [t.known.any() for t in dump_fts.parse(text)] == [False] * 4
 
 
 def section(rows, *, top=0x46, trailer=None, tool_line=""):

@@ -201,3 +201,14 @@ def test_a_host_without_lid_is_in_no_pair_and_named(build):
 
     assert (found.reach.pairs, found.without_lid) == (2, (PortId(Guid(0x9001), 1),))
     assert routes.without_lid == ()
+
+
+def test_a_part_of_a_table_says_so(fabric_of, table_of):
+    part = table_of(1, {1: 3, 2: 4}, 2)
+    routes = Routes(fabric_of(NAMES, CABLES, HOSTS), [table_of(0, A, 5), part])
+
+    assert routes.reach.by_end == {Disposition.DELIVERED: 4, Disposition.UNKNOWN: 2}
+    assert routes.problems == (
+        "table of 0x0000000000005001 has 0x0-0x2 only, 3 LIDs of the fabric are outside; "
+        "read the whole table with dump_fts -n",
+    )

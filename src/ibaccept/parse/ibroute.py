@@ -18,22 +18,13 @@ from itertools import pairwise
 
 from ibaccept.model import Guid
 from ibaccept.parse import ParseError
-from ibaccept.parse.lft import (
-    Dump,
-    Head,
-    Ints,
-    Section,
-    SwitchTable,
-    Text,
-    build_table,
-    decimals,
-    lids_of,
-    void_by_stderr,
-)
+from ibaccept.parse.lft import Head, Section, SwitchTable, build_table, void_by_stderr
+from ibaccept.parse.lft_rows import Dump, Ints, Text, decimals, lids_of
 
 TOOL = "ibroute"
 
-_STARTS = (b"Unicast lids [", b"Multicast mlids [")
+_START = b"Unicast lids ["
+_MULTICAST = "Multicast mlids ["
 _HEADER = re.compile(
     r"Unicast lids \[0x([0-9a-f]+)-0x([0-9a-f]+)\] of switch "
     r"(Lid (\d+)|DR path slid \d+; dlid \d+; [\d,]+|.+?) guid 0x([0-9a-f]{16}) \((.*)\):\s*\Z"
@@ -65,16 +56,15 @@ def parse_sections(
         ParseError: a line is not understood, a switch has two tables, or there is none.
     """
     dump = Dump(tool, text)
-    positions = dump.sections(*_STARTS)
-    _only_noise(dump, positions[0] if positions else dump.size)
+    positions = dump.sections(_START)
+    warnings, multicast = _before_tables(dump, positions[0] if positions else dump.size)
     tables: list[SwitchTable] = []
-    warnings: list[str] = []
     addresses: dict[str, Guid] = {}
     for start, stop in pairwise([*positions, dump.size]):
-        if dump.bytes[start] == ord("U") and not _cut_header(dump, start, stop):
+        if not _cut_header(dump, start, stop):
             tables.append(_table(dump, start, stop, warnings, addresses, above=above))
     if not tables:
-        what = "multicast tables only" if positions else "no forwarding table"
+        what = "multicast tables only" if multicast else "no forwarding table"
         raise ParseError(tool, f"{what}; read the unicast tables with {tool} -n")
     seen: set[Guid] = set()
     for table in tables:
@@ -90,19 +80,24 @@ def _cut_header(dump: Dump, start: int, stop: int) -> bool:
     return "\n" not in text and _HEADER.match(text) is None
 
 
-def _only_noise(dump: Dump, stop: int) -> None:
-    """Before the first table only blank lines, errors and warnings may stand.
+def _before_tables(dump: Dump, stop: int) -> tuple[list[str], bool]:
+    """Lines of warning before the first table, and whether there are multicast tables.
 
     Raises:
-        ParseError: something else does, or a tool's error is all there is.
+        ParseError: there is something else, or a tool's error is all there is.
     """
+    warnings: list[str] = []
     starts, _ = dump.lines(0, stop)
     for start in starts.tolist():
         line = dump.line(start).strip()
+        if line.startswith(_MULTICAST):
+            return warnings, True
         if _ERROR.fullmatch(line):
             raise dump.error(start, "the tool failed; see its message")
         if line and not _WARNING.fullmatch(line):
             raise dump.error(start, "not the header of a forwarding table")
+        warnings += filter(None, [line])
+    return warnings, False
 
 
 def _table(
@@ -131,6 +126,10 @@ def _table(
         # A line without its newline is cut: "0x0010 02" of "0x0010 021".
         starts = starts[:-1]
     rows, others = dump.split_rows(starts[1:])
+    for position in others.tolist():
+        if dump.bytes[position] == ord("M") and dump.line(position).startswith(_MULTICAST):
+            rows, others = rows[rows < position], others[others < position]
+            break
     trailer = _other_lines(dump, others, notes, warnings)
     section = _rows(dump, rows, head)
     if trailer is None:

@@ -23,19 +23,8 @@ from itertools import pairwise
 
 from ibaccept.model import Guid
 from ibaccept.parse import ParseError
-from ibaccept.parse.lft import (
-    NO_ENTRY,
-    Dump,
-    Head,
-    Ints,
-    Section,
-    SwitchTable,
-    Text,
-    build_table,
-    decimals,
-    lids_of,
-    two_digits,
-)
+from ibaccept.parse.lft import Head, Section, SwitchTable, build_table
+from ibaccept.parse.lft_rows import NO_ENTRY, Dump, Ints, Text, decimals, lids_of, two_digits
 
 LFTS = "opensm-lfts.dump"
 FDBS = "opensm.fdbs"

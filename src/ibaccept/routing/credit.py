@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
@@ -74,7 +75,7 @@ def credit_loops(routes: Routes) -> CreditLoops:
     unknown = routes.reach.unknown
     if not looped.any():
         return CreditLoops(0, (), unknown)
-    cycle = _shortest(channel, further, looped, label)
+    cycle = _shortest(graph, looped)
     steps = []
     for here, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
         number, port_number = divmod(here, width)
@@ -84,31 +85,18 @@ def credit_loops(routes: Routes) -> CreditLoops:
     return CreditLoops(int(looped.sum()), tuple(steps), unknown)
 
 
-def _shortest(
-    channel: np.ndarray, further: np.ndarray, looped: np.ndarray, label: np.ndarray
-) -> list[int]:
+def _shortest(graph: sparse.csr_array, looped: NDArray[np.bool_]) -> list[int]:
     """A shortest cycle through the lowest-numbered channel that is part of one."""
-    inside = looped[channel] & looped[further] & (label[channel] == label[further])
-    after: dict[int, list[int]] = {}
-    for here, there in zip(channel[inside].tolist(), further[inside].tolist(), strict=True):
-        after.setdefault(here, []).append(there)
-    start = min(after)
-    came: dict[int, int] = {}
-    level = [start]
-    while start not in came:
-        reached: list[int] = []
-        for here in level:
-            for there in after[here]:
-                if there not in came:
-                    came[there] = here
-                    reached.append(there)
-        level = reached
-    cycle = [start]
-    here = came[start]
+    start = int(np.flatnonzero(looped)[0])
+    order, before = csgraph.breadth_first_order(graph, start)
+    # The first channel reached that leads back to the start closes a shortest cycle.
+    closing = graph[:, [start]].toarray().reshape(-1) > 0
+    here = int(order[closing[order]][0])
+    cycle = [here]
     while here != start:
+        here = int(before[here])
         cycle.append(here)
-        here = came[here]
-    return [cycle[0], *reversed(cycle[1:])]
+    return cycle[::-1]
 
 
 def _route_over(routes: Routes, first: tuple[int, int], then: tuple[int, int]) -> Route:

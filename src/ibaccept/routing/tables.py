@@ -224,6 +224,12 @@ class Tables:
             self.known[:size, number] = table.known[:size]
             if table.above:
                 self.known[size:, number] = True
+            unread = int(((cabling.owner >= 0) & ~self.known[:, number]).sum())
+            if unread and not table.problems:
+                problems.append(
+                    f"table of {table.label} has {table.first:#x}-{table.top:#x} only, {unread} "
+                    "LIDs of the fabric are outside; read the whole table with dump_fts -n"
+                )
             if table.tool == "dump_fts" and not high_ports:
                 problems += self._doubt_high_ports(number, table)
         for guid in cabling.switches:
