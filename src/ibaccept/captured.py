@@ -6,7 +6,7 @@ Names of files tell nothing (``fdbs.txt``, ``out2``), so the first lines decide.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -155,13 +155,3 @@ def _read(path: Path, what: str) -> bytes:
     if not data.strip():
         raise InputError(f"{path} is empty; it should hold {what}")
     return data
-
-
-def unknown_text(tables: Mapping[Guid, SwitchTable], fabric: Fabric) -> tuple[str, ...]:
-    """A sentence where switches of the fabric have no table at all."""
-    lacking = [node for node in fabric.switches() if node.guid not in tables]
-    if not lacking:
-        return ()
-    names = ", ".join(node.name.strip() or str(node.guid) for node in lacking[:6])
-    more = f" and {len(lacking) - 6} more" if len(lacking) > 6 else ""  # noqa: PLR2004 - as shown
-    return (f"no table of {names}{more} was given: routes over them are unknown",)

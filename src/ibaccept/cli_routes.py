@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from ibaccept.captured import CapturedTables, read_tables, read_topology, unknown_text
+from ibaccept.captured import CapturedTables, read_tables, read_topology
 from ibaccept.cli_text import ANSWER_NO, DONE, NOT_SEEN, columns, complain, say
 from ibaccept.errors import InputError
 from ibaccept.lids import HostLids, JobLids, host_names, lids_of
@@ -49,7 +49,6 @@ def _open(options: argparse.Namespace) -> tuple[Fabric, Routes]:
         problems.append(str(error))
     if fabric is None or tables is None:
         raise InputProblemsError(problems)
-    by_guid = {table.guid: table for table in tables.tables}
     strange = [table for table in tables.tables if table.guid not in fabric.nodes]
     if len(strange) == len(tables.tables):
         raise InputError(
@@ -59,7 +58,7 @@ def _open(options: argparse.Namespace) -> tuple[Fabric, Routes]:
     for table in strange:
         complain(f"{table.label} ({table.guid}) has a table and is not in {options.topology}")
     routes = Routes(fabric, tables.tables)
-    for note in (*tables.notes, *unknown_text(by_guid, fabric), *routes.problems):
+    for note in (*tables.notes, *routes.problems):
         complain(clean(note))
     return fabric, routes
 
@@ -83,10 +82,8 @@ def spread(options: argparse.Namespace) -> int:
     receivers = _lids(fabric, options.lids_of, "--lids-of")
     senders = _senders(fabric, receivers, options.sources)
     found = spread_of(routes, senders.lids, receivers.lids)
-    say(
-        f"{_lids_text(receivers.lids)} of {_some(receivers)}, sent to from "
-        f"{_lids_text(senders.lids)} of {_some(senders)}"
-    )
+    say(f"from {_some(senders)} ({_lids_text(senders.lids)})")
+    say(f"to {_some(receivers)} ({_lids_text(receivers.lids)})")
     complain(f"who receives: {clean(receivers.sources_text())}")
     for host in (*receivers.hosts, *senders.hosts):
         for note in host.notes:
@@ -241,7 +238,7 @@ def _both(fabric: Fabric, routes: Routes, source: HostLids, target: HostLids) ->
     pairs = list(itertools.product(source.ports, target.lids))
     followed = [routes.path(port, lid) for port, lid in pairs]
     for one in followed[:SHOWN]:
-        for line in route_lines(fabric, one, source.host, target.host):
+        for line in route_lines(fabric, one):
             say(line)
     if len(followed) > SHOWN:
         say(f"... and {len(followed) - SHOWN} more routes from {source.host} to {target.host}")
@@ -260,26 +257,35 @@ _WHY = {
 }
 
 
-def route_lines(fabric: Fabric, one: Route, source: str, target: str) -> Iterator[str]:
+def route_lines(fabric: Fabric, one: Route) -> Iterator[str]:
     """A route hop by hop.
 
     Yields:
-        ``client-a (LID 3) to stor-1 (LID 15): delivered over 2 switches``, then a line for each
+        ``client-a/1 (LID 3) to stor-1/1 (LID 15): delivered over 2 switches``, then a line for each
         cable, ``SwitchA/13 -> SwitchB/25``, and why it ends where it is not delivered.
     """
     switches = "1 switch" if one.switches == 1 else f"{one.switches} switches"
     yield (
-        f"{clean(source)} (LID {one.slid}) to {clean(target)} (LID {one.dlid}): "
-        f"{one.disposition} over {switches}"
+        f"{_owner(fabric, one.slid)} (LID {one.slid}) to {_owner(fabric, one.dlid)} "
+        f"(LID {one.dlid}): {one.disposition} over {switches}"
     )
     for port in one.ports:
-        yield f"  {clean(fabric.port_name(port))} -> {_far(fabric, port)}"
+        if port.port:  # port 0 is the switch itself
+            yield f"  {clean(fabric.port_name(port))} -> {_far(fabric, port)}"
     if one.disposition in _WHY:
         yield f"  {_WHY[one.disposition].format(at=clean(one.hops[-1]), lid=one.dlid)}"
+
+
+def _owner(fabric: Fabric, lid: int) -> str:
+    """The port that owns a LID, ``client-a/1``; a switch by its name alone."""
+    port = fabric.lid_owner.get(lid)
+    if port is None:
+        return "nobody"
+    return clean(fabric.port_name(port).removesuffix("/0"))
 
 
 def _far(fabric: Fabric, port: PortId) -> str:
     link = fabric.link_at.get(port)
     if link is None:
-        return "itself" if port.port == 0 else "nothing that the sweep saw"
+        return "nothing that the sweep saw"
     return clean(fabric.port_name(link.b if link.a.id == port else link.a))

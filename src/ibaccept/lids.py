@@ -204,7 +204,7 @@ class _Finder:
             if number is not None:
                 return number
             known = [*self.words, *(node.name.strip() for node in self.fabric.hosts())]
-            raise InputError(f"no host of the fabric is called {name!r}{did_you_mean(name, known)}")
+            raise InputError(f"no host of the fabric is called {name!r}{_meant(name, known)}")
         wrong = [node for node in nodes if not node.is_host and not self.switches]
         if wrong:
             raise InputError(
@@ -319,6 +319,17 @@ class _Finder:
 
 
 _KINDS = {NodeType.SWITCH: "switch", NodeType.ROUTER: "router", NodeType.CA: "SHARP node"}
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """``; did you mean 'node012'?`` for ``node12``, else the name that is spelled most alike."""
+    names = sorted(set(known))
+    alike = [other for other in names if _unpadded(other) == _unpadded(name)]
+    return f"; did you mean {alike[0]!r}?" if alike else did_you_mean(name, names)
+
+
+def _unpadded(name: str) -> str:
+    return re.sub(r"(?<!\d)0+(?=\d)", "", name.casefold())
 
 
 def _owners(nodes: Iterable[Node]) -> Iterator[tuple[PortId, range]]:
