@@ -11,18 +11,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ibaccept.transport import Argv
+from ibaccept.transport import Argv, Permit
 
 Effect = Literal["read-only", "load"]
 
 _PARAMETERS = {
     "lid": r"[1-9]\d{0,4}",
     "port": r"\d{1,3}",
-    "ports": r"\d{1,3}(?:[,-]\d{1,3})*",
+    "ports": r"\d{1,3}(?:[,-]\d{1,3}){0,7}",
     "block": r"\d{1,3}",
     "hca": r"[A-Za-z][A-Za-z0-9_]{0,63}",
+    "device": r"[A-Za-z][A-Za-z0-9_]{0,63}",
+    "seconds": r"[1-9]\d{0,4}",
+    "count": r"[1-9]\d{0,3}",
+    "qps": r"[1-9]\d{0,3}",
+    "depth": r"[1-9]\d{0,3}",
+    "bytes": r"[1-9]\d{0,14}",
+    "size": r"[1-9]\d{0,14}",
+    "file": r"data\.\d{1,4}",
+    "tcp_port": r"[1-9]\d{3,4}",
+    "peer": r"[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?",
+    "path": r"(?:/[A-Za-z0-9_][A-Za-z0-9_.+@-]{0,127}){1,32}",
+    "run": r"ibaccept-[0-9a-f]{16}-\d{1,5}",
+    "engine": r"libaio|io_uring|posixaio|psync",
+    "switch": r"[01]",
 }
 """What a parameter of a template may be, as a whole-match pattern."""
+
+MOST_PORTS = 8
+"""Ports and ranges of ports that ``ports`` holds at most."""
 
 SELECTION = (("-C", _PARAMETERS["hca"]), ("-P", r"\d{1,3}"))
 """Options that choose the HCA and its port: flag and whole-match pattern of the value."""
@@ -39,6 +56,7 @@ class Command:
         effect: ``load`` commands run only with ``--load``.
         root: needs root (or umad access) on the host.
         select: takes ``-C HCA -P PORT`` after the tool's name.
+        options: what may stand after the tool's name, in this order: flag and parameter.
         timeout: seconds before it is ended.
     """
 
@@ -49,19 +67,23 @@ class Command:
     root: bool = True
     select: bool = True
     timeout: float = 120.0
+    options: tuple[tuple[str, str], ...] = ()
 
     def argv(
         self, *, hca: str | None = None, hca_port: int | None = None, **values: object
     ) -> Argv:
-        """The argv with its parameters filled in.
+        """The argv with its parameters filled in; an option that is None or not named is left out.
 
         Raises:
             ValueError: a parameter is missing, unknown or not what its pattern allows.
         """
+        optional = {
+            key: value for _, key in self.options if (value := values.pop(key, None)) is not None
+        }
         wanted = set(re.findall(r"\{(\w+)\}", " ".join(self.template)))
         if wanted != set(values):
             raise ValueError(f"{self.name} takes {sorted(wanted)}, got {sorted(values)}")
-        for key, value in values.items():
+        for key, value in (*values.items(), *optional.items()):
             if not re.fullmatch(_PARAMETERS[key], str(value)):
                 raise ValueError(f"{self.name}: {value!r} is not a {key}")
         options: list[str] = []
@@ -71,6 +93,9 @@ class Command:
             options += ["-C", hca]
         if self.select and hca_port is not None:
             options += ["-P", str(int(hca_port))]
+        for flag, key in self.options:
+            if key in optional:
+                options += [flag, str(optional[key])]
         tool, *rest = (part.format(**values) for part in self.template)
         return (tool, *options, *rest)
 
@@ -80,10 +105,12 @@ class Command:
         if not rest or rest[0] != self.template[0]:
             return False
         rest = rest[1:]
-        if self.select:
-            for flag, pattern in SELECTION:
-                if len(rest) >= 2 and rest[0] == flag and re.fullmatch(pattern, rest[1]):  # noqa: PLR2004 - flag and value
-                    rest = rest[2:]
+        for flag, pattern in (
+            *(SELECTION if self.select else ()),
+            *((flag, _PARAMETERS[key]) for flag, key in self.options),
+        ):
+            if len(rest) >= 2 and rest[0] == flag and re.fullmatch(pattern, rest[1]):  # noqa: PLR2004 - flag and value
+                rest = rest[2:]
         patterns = self.argument_patterns()
         if len(rest) != len(patterns):
             return False
@@ -158,6 +185,34 @@ PERFQUERY = Command(
 PERFQUERY_X = Command(
     "perfquery-x", ("perfquery", "-x", "{lid}", "{port}"), "64-bit counters of one port", timeout=30
 )
+PERFQUERY_PORTS = Command(
+    "perfquery-ports",
+    ("perfquery", "-l", "{lid}", "{ports}"),
+    "basic counters (PortXmitWait) of several ports of one switch",
+    timeout=30,
+)
+PERFQUERY_X_PORTS = Command(
+    "perfquery-x-ports",
+    ("perfquery", "-x", "-l", "{lid}", "{ports}"),
+    "64-bit counters of several ports of one switch",
+    timeout=30,
+)
+SS = Command(
+    "ss",
+    ("ss", "-ltn"),
+    "whether a server of a load run listens",
+    root=False,
+    select=False,
+    timeout=20,
+)
+MEMINFO = Command(
+    "meminfo",
+    ("cat", "/proc/meminfo"),
+    "memory of a host, against which a data set must not be small",
+    root=False,
+    select=False,
+    timeout=20,
+)
 SMPQUERY_NODEINFO = Command(
     "smpquery-nodeinfo", ("smpquery", "nodeinfo", "{lid}"), "type and GUIDs of one node", timeout=30
 )
@@ -170,7 +225,91 @@ VERSION = Command(
     timeout=30,
 )
 
-ALL: tuple[Command, ...] = (
+
+def _version(tool: str) -> Command:
+    return Command(
+        f"{tool}-version",
+        (tool, "--version"),
+        f"version of {tool}",
+        root=False,
+        select=False,
+        timeout=20,
+    )
+
+
+VERSIONS = {
+    tool: _version(tool) for tool in ("ib_write_bw", "ib_read_bw", "fio", "ior", "elbencho")
+}
+"""By tool."""
+
+# -- load: these run only with --load --------------------------------------------------------------
+
+_PERFTEST_OPTIONS = (("-d", "device"), ("-i", "port"), ("-t", "count"))
+
+
+def _perftest(tool: str, *, client: bool) -> Command:
+    words = ("-F", "-D", "{seconds}", "-q", "{qps}", "-s", "{bytes}", "--report_gbits")
+    peer = ("{peer}",) if client else ()
+    return Command(
+        f"{tool}-{'client' if client else 'server'}",
+        (tool, *words, "-p", "{tcp_port}", *peer),
+        "one pair of an RDMA run: the end that measures and moves the data"
+        if client
+        else "one pair of an RDMA run: the end that waits for the other",
+        effect="load",
+        root=False,
+        select=False,
+        options=_PERFTEST_OPTIONS,
+    )
+
+
+RDMA_SERVERS = {tool: _perftest(tool, client=False) for tool in ("ib_write_bw", "ib_read_bw")}
+RDMA_CLIENTS = {tool: _perftest(tool, client=True) for tool in ("ib_write_bw", "ib_read_bw")}
+
+
+def _load(name: str, template: Argv, why: str) -> Command:
+    return Command(name, template, why, effect="load", root=False, select=False)
+
+
+_FIO = (
+    "fio", "--name={run}", "--directory={path}/{run}", "--bs={bytes}", "--size={size}",
+    "--numjobs={count}", "--iodepth={depth}", "--ioengine={engine}", "--direct={switch}",
+    "--fallocate=none", "--unlink=0", "--group_reporting", "--output-format=json",
+)  # fmt: skip
+_ELBENCHO = (
+    "--nolive", "--direct", "-t", "{count}", "--iodepth", "{depth}", "-b", "{bytes}", "-s",
+    "{size}", "{path}/{run}/data",
+)  # fmt: skip
+_IOR = ("-a", "POSIX", "-k", "-e", "-t", "{bytes}", "-b", "{size}", "-o", "{path}/{run}/{file}")
+
+FIO = {
+    "write": _load(
+        "fio-write", (*_FIO, "--rw=write", "--end_fsync=1"), "a client writes its own files"
+    ),
+    "read": _load("fio-read", (*_FIO, "--rw=read"), "a client reads back what it wrote"),
+}
+IOR = {
+    "write": _load("ior-write", ("ior", "-w", *_IOR), "a client writes its own files"),
+    "read": _load("ior-read", ("ior", "-r", *_IOR), "a client reads back what it wrote"),
+}
+ELBENCHO = {
+    "write": _load(
+        "elbencho-write", ("elbencho", "-w", *_ELBENCHO), "a client writes its own file"
+    ),
+    "read": _load("elbencho-read", ("elbencho", "-r", *_ELBENCHO), "a client reads back its file"),
+}
+MKDIR = _load(
+    "mkdir",
+    ("mkdir", "--", "{path}/{run}"),
+    "a new folder for the files of one client; fails where it exists",
+)
+REMOVE = _load(
+    "remove",
+    ("rm", "-rf", "--", "{path}/{run}"),
+    "the folder of one client, which only a run of this suite can have made (16 random digits)",
+)
+
+READ_ONLY: tuple[Command, ...] = (
     IBSTAT,
     IBNETDISCOVER,
     IBLINKINFO,
@@ -183,11 +322,32 @@ ALL: tuple[Command, ...] = (
     SAQUERY_LFTR,
     PERFQUERY,
     PERFQUERY_X,
+    PERFQUERY_PORTS,
+    PERFQUERY_X_PORTS,
     SMPQUERY_NODEINFO,
     VERSION,
+    SS,
+    MEMINFO,
+    *VERSIONS.values(),
 )
+LOAD: tuple[Command, ...] = (
+    *RDMA_SERVERS.values(),
+    *RDMA_CLIENTS.values(),
+    *FIO.values(),
+    *IOR.values(),
+    *ELBENCHO.values(),
+    MKDIR,
+    REMOVE,
+)
+ALL = (*READ_ONLY, *LOAD)
 
 
 def is_permitted(argv: Sequence[str]) -> bool:
-    """True where one of the commands of this module can be exactly this argv."""
-    return any(command.permits(argv) for command in ALL)
+    """True where one of the read-only commands of this module can be exactly this argv."""
+    return any(command.permits(argv) for command in READ_ONLY)
+
+
+def permit(*, load: bool) -> Permit:
+    """Which argv a run may send: read-only commands, and with ``load`` those of load runs too."""
+    chosen = ALL if load else READ_ONLY
+    return lambda argv: any(command.permits(argv) for command in chosen)
