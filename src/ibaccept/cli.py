@@ -155,7 +155,8 @@ def _routes(commands: argparse._SubParsersAction[_Parser]) -> None:
             nargs="+",
             required=True,
             action="extend",
-            help="dump_fts, ibroute, opensm-lfts.dump, opensm.fdbs or ibdiagnet's .fdbs",
+            help="dump_fts, ibroute, opensm-lfts.dump, opensm.fdbs or ibdiagnet's .fdbs; takes "
+            "every word up to the next option",
         )
         one.add_argument(
             "--stderr", metavar="FILE", help="what dump_fts or ibroute printed on standard error"

@@ -23,7 +23,7 @@ from ibaccept.errors import InputError
 FOLDER = "/usr/sbin"
 """Where infiniband-diags installs its tools."""
 
-_USER = re.compile(r"%?[A-Za-z_][A-Za-z0-9_.-]{0,63}\Z")
+_USER = re.compile(r"(?!ALL\Z)%?[A-Za-z_][A-Za-z0-9_.-]{0,63}\Z")
 _FOLDER = re.compile(r"(?:/[A-Za-z0-9._+-]+)+\Z")
 _HCA = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
 
