@@ -1,8 +1,8 @@
 """Which of the look-alikes fits what was measured, which are ruled out, and what to do next.
 
 Pure rules over :class:`Facts`. A rule answers *fits*, *ruled out* or *not known*, each in a
-sentence with the figures it rests on. Nothing is claimed beyond what was measured: what was not measured is
-not known, and the next step of the elimination order says how to learn it.
+sentence with the figures it rests on. Nothing is claimed beyond what was measured: what was not
+measured is not known, and the next step of the elimination order says how to learn it.
 """
 
 from __future__ import annotations
