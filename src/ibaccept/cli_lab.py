@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import sys
 from pathlib import Path
@@ -31,6 +32,11 @@ def lab(options: argparse.Namespace) -> int:
     folder = None if options.folder is None else Path(options.folder)
     if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not an empty folder; name a new one")
+    if folder is not None and re.search(r"[\s%\"]", str(folder.absolute())):
+        # 'ssh -G' prints several known_hosts files in one line, not quoted
+        raise InputError(
+            f"{folder.absolute()} has a blank, % or quote, which ssh_config cannot say"
+        )
     before = {number: signal.signal(number, _end) for number in ENDING}
     try:
         _keep(options.name, options.lab_backend, folder)
