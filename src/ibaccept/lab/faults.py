@@ -75,6 +75,14 @@ class MissingCable(Strict):
     cable: Port
 
 
+class RenamedNode(Strict):
+    """A node has another node description than ordered, as that of a second node."""
+
+    type: Literal["rename"]
+    node: str
+    name: str
+
+
 class SwappedCables(Strict):
     """The far ends of two cables, named by one port each, are exchanged."""
 
@@ -208,7 +216,7 @@ class Output(Strict):
         return self
 
 
-CablingFault = CableRate | MissingCable | SwappedCables
+CablingFault = CableRate | MissingCable | SwappedCables | RenamedNode
 FabricFault = Unlink | SetCounters | CountUp | ClearCounters | Silence | NoSubnetManager
 HostFault = (
     Unreachable | HostKey | Authentication | Unresolved | MissingTools | SudoRefused | Output

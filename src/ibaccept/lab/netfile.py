@@ -273,6 +273,11 @@ class NetFile:
             else:
                 end.comment = f"{end.comment} {word}".strip()
 
+    def rename(self, name: str, other: str) -> None:
+        """Give a node another node description, which a second node may have too."""
+        node = self.node(name)
+        node.comment = _NAME.sub(lambda _match: f'"{other}"', node.comment, count=1)
+
     def remove(self, ref: PortRef) -> None:
         """Take the cable at a port away; both ports are down."""
         near, _far = self.ends(ref)

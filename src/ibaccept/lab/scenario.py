@@ -34,6 +34,7 @@ class TwoSwitch(Strict):
     isls: int = 8
     rate: str = "4X HDR"
     isl_rate: str | None = None
+    host_ports: int = 1
 
     def build(self, _folder: Path) -> NetFile:
         """The net file."""
@@ -195,6 +196,7 @@ class Scenario(Strict):
         sm: None (``sm: none``) = the fabric was never routed.
         plan: write a cabling plan of the topology as ordered, that is before the faults.
         expectations: name of a file beside the scenario, or the YAML itself.
+        files: written beside the expectations, by name: what a site hands in.
         job: clients of the job, where not all of the group.
         outcomes: by expectation id, all of them.
     """
@@ -207,6 +209,7 @@ class Scenario(Strict):
     hosts: Hosts = Hosts()
     plan: bool = True
     expectations: str = ""
+    files: dict[str, str] = Field(default_factory=dict)
     job: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     outcomes: dict[str, Outcome] = Field(default_factory=dict)

@@ -91,6 +91,11 @@ class RunningLab:
         if text:
             self.expectations = self.folder / "expectations.yaml"
             self.expectations.write_text(text, encoding="utf-8")
+        for name, given in play.files.items():
+            path = self.folder / name
+            if path.parent != self.folder or path.exists():
+                raise InputError(f"files: {name!r} is not a free name in the lab's folder")
+            path.write_text(given, encoding="utf-8")
         if play.plan:
             (self.folder / "inventory").mkdir()
             self.plan = self.folder / "inventory" / "cables.csv"
@@ -103,6 +108,8 @@ class RunningLab:
                     net.remove(fault.cable)
                 case faults.SwappedCables():
                     net.swap(*fault.cables)
+                case faults.RenamedNode():
+                    net.rename(fault.node, fault.name)
                 case _:
                     pass
         return net

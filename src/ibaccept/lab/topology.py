@@ -43,11 +43,14 @@ class _Builder:
             ["vendid=0x2c9", "devid=0xd2f0", f"sysimgguid=0x{guid:x}", f"switchguid=0x{guid:x}"],
         )
 
-    def host(self, name: str, switch: str, port: int, rate: Rate | None = None) -> None:
+    def host(
+        self, name: str, switch: str, port: int, rate: Rate | None = None, *, ports: int = 1
+    ) -> None:
+        """A host with one HCA, whose first port is cabled."""
         guid = HOST_GUID + HOST_STEP * (len(self._hosts) + 1)
         self._hosts[name] = NetNode(
             "Ca",
-            1,
+            ports,
             f"H-{guid:016x}",
             f'"{name}"',
             ["vendid=0x2c9", "devid=0x101b", f"sysimgguid=0x{guid:x}", f"caguid=0x{guid:x}"],
@@ -92,6 +95,7 @@ def two_switch(
     isls: int = 8,
     rate: str = "4X HDR",
     isl_rate: str | None = None,
+    host_ports: int = 1,
 ) -> NetFile:
     """The case of the two switches: clients on SwitchA, storage servers on SwitchB.
 
@@ -104,19 +108,28 @@ def two_switch(
         isls: cables between the switches.
         rate: of every cable.
         isl_rate: of the ISLs, where it differs.
+        host_ports: ports of each client and storage server, on one HCA; those of a host follow each
+            other on the switch.
     """
     first_a, first_b = 13, 25
-    if storage >= first_b:
-        raise InputError(f"SwitchB has {first_b - 1} ports for storage servers, not {storage}")
+    if storage * host_ports >= first_b:
+        raise InputError(
+            f"SwitchB has {first_b - 1} ports for storage servers, not {storage * host_ports}"
+        )
     build = _Builder(rate)
     isl_ports = range(first_a, first_a + isls)
-    build.switch("SwitchA", max(clients + isls, first_a + isls - 1))
+    build.switch("SwitchA", max(clients * host_ports + isls, first_a + isls - 1))
     build.switch("SwitchB", first_b + isls)
     free = (port for port in range(1, _MAX_PORTS) if port not in isl_ports)
     for name in _names("client-", clients):
-        build.host(name, "SwitchA", next(free))
-    for port, name in enumerate(_names("stor-", storage), 1):
-        build.host(name, "SwitchB", port)
+        build.host(name, "SwitchA", next(free), ports=host_ports)
+        for number in range(2, host_ports + 1):
+            build.cable(name, number, "SwitchA", next(free))
+    for index, name in enumerate(_names("stor-", storage)):
+        first = index * host_ports + 1
+        build.host(name, "SwitchB", first, ports=host_ports)
+        for number in range(2, host_ports + 1):
+            build.cable(name, number, "SwitchB", first + number - 1)
     build.host(OBSERVER, "SwitchB", first_b + isls)
     for index in range(isls):
         build.cable(
