@@ -16,7 +16,7 @@ def test_routes(snapshot: Snapshot, expected: Routes, inputs: Inputs, evidence: 
     verdict = judge(
         delivery.route_aspects(snapshot, expected, found),
         expected=delivery.AS_ORDERED,
-        actual=delivery.RouteJudge(expected, found),
+        actual=delivery.RouteJudge(snapshot, expected, found),
         noun=f"properties of the routes of {found.reach.pairs:,} pairs",
         notes=delivery.route_notes(expected, found),
     )
@@ -32,7 +32,7 @@ def test_lid_spread(
         snapshot,
         expected,
         inputs.job_lids(snapshot),
-        adaptive=inputs.expectations.adaptive_routing == "on",
+        adaptive=inputs.adaptive,
         ceilings=inputs.ceilings,
     )
 

@@ -18,7 +18,7 @@ from ibaccept.errors import InputError
 from ibaccept.inventory import InventoryHost
 from ibaccept.model import UNICAST_LIDS, Fabric, Guid, Node, NodeType, Port, PortId
 from ibaccept.nodeset import expand, fold
-from ibaccept.parse.ibstat import IbStat
+from ibaccept.parse.ibstat import Ca, IbStat
 from ibaccept.suggest import did_you_mean
 from ibaccept.transport import Host
 from ibaccept.yamlfile import InputProblemsError
@@ -199,6 +199,9 @@ class _Finder:
         exact = bool(nodes)
         if not nodes:
             nodes = self.words.get(name, [])
+        elif host.ib_name is None and nodes[0].is_host:
+            # "node1" beside "node1 mlx5_1": perhaps its other rail, whose LIDs would be missed.
+            nodes += [n for n in self.words.get(name, []) if n not in nodes and n.is_host]
         if not nodes:
             number = self.by_number(host.name, name)
             if number is not None:
@@ -289,6 +292,7 @@ class _Finder:
         for ca in stat.cas:
             if host.ib_hca and ca.name not in host.ib_hca:
                 continue
+            self.all_shown(host, ca)
             for port in ca.ports:
                 if port.is_infiniband is False or (host.ib_port or port.number) != port.number:
                     continue
@@ -307,6 +311,19 @@ class _Finder:
             why = "; ".join(notes) or "its ibstat shows no InfiniBand port"
             raise InputError(f"no port of {host.name!r} is on this fabric: {why}")
         return self.made(host.name, owners, "ibstat", tuple(notes))
+
+    def all_shown(self, host: InventoryHost, ca: Ca) -> None:
+        """Refuse an HCA with ports on this fabric that its host's ``ibstat`` does not show."""
+        node = self.fabric.nodes.get(ca.node_guid) if ca.node_guid is not None else None
+        if node is None or host.ib_port is not None:
+            return
+        shown = {port.number for port in ca.ports}
+        hidden = [str(n) for n, port in node.ports.items() if port.lids() and n not in shown]
+        if hidden:
+            raise InputError(
+                f"{host.name}: {ca.name} has a LID on port {', '.join(hidden)} too, which its "
+                "ibstat does not show; set ib_port, or find out why"
+            )
 
     @staticmethod
     def agree(where: str, seen: Port, lid: int, lmc: int | None) -> None:

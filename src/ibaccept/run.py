@@ -18,9 +18,10 @@ from ibaccept.bundle import CAPTURES, Bundle, CapturedResult
 from ibaccept.bundle import load as load_bundle
 from ibaccept.collect import Look, look
 from ibaccept.errors import IbacceptError, InputError
+from ibaccept.expect.adaptive import AdaptiveRouting, without_secrets
 from ibaccept.expect.counters import ErrorCounters
 from ibaccept.expect.file import Expectations, load_expectations
-from ibaccept.expect.sides import JobSides
+from ibaccept.expect.sides import JobSides, unasked_notes
 from ibaccept.inventory import Inventory, InventoryHost, job_nodes, load_inventory
 from ibaccept.lids import lids_of
 from ibaccept.model import Fabric, Rate
@@ -131,6 +132,11 @@ class Inputs:
         return given if isinstance(given, Mapping) else {}
 
     @property
+    def adaptive(self) -> AdaptiveRouting:
+        """What is known of adaptive routing; where it is on, tables do not predict load."""
+        return self.expectations.adaptive_routing
+
+    @property
     def plan(self) -> Plan | None:
         """The cabling plan, where an entry names one."""
         return self.expectations.plan
@@ -152,14 +158,18 @@ class Inputs:
             InputError: a host without a LID in this subnet, or a name that fits no node or two.
         """
         assert self.job is not None  # noqa: S101 - the schema refuses such entries without a job
-        stats = {
-            name: stat for name, stat in snapshot.hosts.items() if not isinstance(stat, NotSeen)
-        }
-        sides = (
-            lids_of(snapshot.fabric, [self.inventory.hosts[name] for name in names], stats)
-            for names in (self.job.clients, self.job.storage)
-        )
-        return JobSides(*sides)
+        names = dict.fromkeys((*self.job.clients, *self.job.storage))
+        asked = {name: snapshot.hosts[name] for name in names if name in snapshot.hosts}
+        stats = {name: stat for name, stat in asked.items() if not isinstance(stat, NotSeen)}
+        silent = tuple(stat.reason for stat in asked.values() if isinstance(stat, NotSeen))
+        try:
+            clients, storage = (
+                lids_of(snapshot.fabric, [self.inventory.hosts[name] for name in side], stats)
+                for side in (self.job.clients, self.job.storage)
+            )
+        except InputError as error:
+            raise InputError("; ".join((str(error), *unasked_notes(silent)))) from None
+        return JobSides(clients, storage, silent)
 
     def job_hosts(self) -> tuple[InventoryHost, ...]:
         """Hosts whose own ``ibstat`` tells their LIDs, where an entry is about the job."""
@@ -191,7 +201,7 @@ class RunInfo:
         today: the day waivers are held against.
         job: text of ``--job``, None where it was not given.
         load: whether load runs were made.
-        plans: file of each plan below ``inputs/``, by the text of ``plan:``.
+        plans: file of each plan and subnet file below ``inputs/``, by its text in the expectations.
     """
 
     fabric: str
@@ -251,7 +261,7 @@ def new_run_dir(reports: Path, info: RunInfo) -> Path:
 
 
 def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
-    """Copy expectations, inventory and plans to the run's folder; write ``run.json``."""
+    """Copy expectations, inventory, plans and subnet files to the run's folder; ``run.json``."""
     folder = run_dir / INPUTS
     folder.mkdir(exist_ok=True)
     shutil.copyfile(inputs.expectations_file, folder / "expectations.yaml")
@@ -267,6 +277,11 @@ def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
         else:
             raise InputError(f"{plan.file} is gone")
         plans[text] = f"{INPUTS}/{name}"
+    for sign in inputs.expectations.adaptive_routing.signs:
+        source = inputs.plan_files.get(sign.file, inputs.expectations_file.parent / sign.file)
+        kept = without_secrets(source.read_text("utf-8", errors="replace"))
+        (run_dir / sign.capture.file).write_text(kept, "utf-8")
+        plans[sign.file] = sign.capture.file
     done = RunInfo(**{**asdict(info), "plans": plans})
     (run_dir / RUN).write_text(json.dumps(asdict(done), indent=1) + "\n", "utf-8")
     return done

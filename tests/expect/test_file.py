@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from ibaccept.errors import InputError
+from ibaccept.evidence import CaptureRef
 from ibaccept.expect import Expectations, Waiver, load_expectations, read_expectations
+from ibaccept.expect.adaptive import AdaptiveRouting
 from ibaccept.expect.cabling import Cabling, LinkCount
 from ibaccept.expect.counters import ErrorCounters
 from ibaccept.expect.fields import parse_guid
@@ -70,7 +72,9 @@ def test_a_whole_file(tmp_path: Path):
     assert loaded == Expectations(
         file="expectations.yaml",
         fabric="hall-3",
-        adaptive_routing="off",
+        adaptive_routing=AdaptiveRouting(
+            "off", CaptureRef("inputs/expectations.yaml", 3, "adaptive_routing: off")
+        ),
         ceilings={Rate(Width.X4, Speed.HDR): Bandwidth.from_gib(22.6)},
         job=Job(clients="node[001-012]", storage="storage"),
         entries=(

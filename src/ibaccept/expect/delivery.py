@@ -9,6 +9,7 @@ from typing import Any
 from ibaccept.evidence import RouteExample, RouteRef
 from ibaccept.expect.routes import Routes
 from ibaccept.expect.sides import JobSides
+from ibaccept.model import PortId
 from ibaccept.prove import Aspect
 from ibaccept.routing.credit import CreditLoops, credit_loops
 from ibaccept.routing.paths import Reach
@@ -16,8 +17,9 @@ from ibaccept.snapshot import Snapshot
 from ibaccept.verdict import Different, Unseen
 
 AS_ORDERED = "as ordered"
-READ_AGAIN = "read the tables again; ibroute on the switch named shows the same rows"
+READ_AGAIN = "ibroute on the switch named reads its table alone"
 EXAMPLES = 4
+WITHOUT_LID = "host ports without a LID"
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class RoutesFound:
     reach: Reach
     loops: CreditLoops | None
     problems: tuple[str, ...]
+    without_lid: tuple[PortId, ...] = ()
 
 
 def routes_found(snapshot: Snapshot, expected: Routes, job: JobSides | None) -> RoutesFound:
@@ -47,7 +50,9 @@ def routes_found(snapshot: Snapshot, expected: Routes, job: JobSides | None) -> 
         both = {*job.clients.lids, *job.storage.lids}
         reach = routes.reach_of(both, both)
     loops = credit_loops(routes) if expected.credit_loops != "allowed" else None
-    return RoutesFound(reach, loops, routes.problems)
+    # A port without a LID is in no pair. Of the job's hosts each has one, or its look-up failed.
+    without = routes.without_lid if expected.every == "pair" else ()
+    return RoutesFound(reach, loops, routes.problems, without)
 
 
 def route_aspects(snapshot: Snapshot, expected: Routes, found: RoutesFound) -> list[Any]:
@@ -61,6 +66,9 @@ def route_aspects(snapshot: Snapshot, expected: Routes, found: RoutesFound) -> l
     if expected.credit_loops == "none" and found.loops is not None:
         steps = tuple(step.route.example for step in found.loops.cycle)
         aspects.append(_aspect("credit loops", reach, steps))
+    if found.without_lid:
+        lines = [line for port in found.without_lid for line in snapshot.lines.get(port, ())]
+        aspects.append(Aspect("routes", WITHOUT_LID, captures=tuple(lines[:EXAMPLES])))
     return [*aspects, *snapshot.gaps]
 
 
@@ -73,6 +81,7 @@ def _aspect(name: str, reach: Reach, examples: Sequence[RouteExample]) -> Aspect
 class RouteJudge:
     """Judges one aspect: as ordered, what differs, or what is not known."""
 
+    snapshot: Snapshot
     expected: Routes
     found: RoutesFound
 
@@ -85,6 +94,8 @@ class RouteJudge:
                 return self._delivery()
             case "hops":
                 return self._hops()
+            case "host ports without a LID":
+                return self._without_lid()
             case _:
                 return self._loops()
 
@@ -122,6 +133,15 @@ class RouteJudge:
                 f"at most {limit} switches on the way",
             )
         return Unseen(self._unknown, READ_AGAIN) if reach.unknown else AS_ORDERED
+
+    def _without_lid(self) -> Different:
+        names = [self.snapshot.fabric.port_name(port) for port in self.found.without_lid]
+        more = f" and {len(names) - EXAMPLES} more" if len(names) > EXAMPLES else ""
+        return Different(
+            f"{len(names)} have none, so nothing reaches them: {', '.join(names[:EXAMPLES])}{more}",
+            "every cabled host port has a LID",
+            "the subnet manager did not configure them; its log says why",
+        )
 
     def _loops(self) -> str | Different | Unseen:
         loops = self.found.loops

@@ -12,6 +12,8 @@ from pydantic import BaseModel, ValidationError
 
 from ibaccept import units
 from ibaccept.errors import InputError
+from ibaccept.evidence import CaptureRef
+from ibaccept.expect.adaptive import AdaptiveRouting, FileSign, kept_name
 from ibaccept.expect.base import Expectation
 from ibaccept.expect.cabling import Cabling
 from ibaccept.expect.head import Head, Job, Waiver, Workloads
@@ -20,6 +22,7 @@ from ibaccept.expect.registry import kinds
 from ibaccept.expect.routes import LidSpread
 from ibaccept.inventory import Inventory
 from ibaccept.model import Fabric, Rate
+from ibaccept.parse import ParseError, adaptive
 from ibaccept.plan import Plan
 from ibaccept.suggest import did_you_mean
 from ibaccept.yamlfile import Document, InputProblemsError, Where, load
@@ -40,6 +43,7 @@ class Expectations:
         plans: cabling plans by the text of ``plan:``; folders of earlier runs are in it only
             where the loader was given a way to read them.
         job_lines: line of the job's ``clients`` and ``storage``.
+        adaptive_routing: what the file and its ``subnet_files`` say.
     """
 
     file: str
@@ -47,7 +51,7 @@ class Expectations:
     entries: tuple[Expectation, ...]
     lines: Mapping[str, int]
     version: int = 1
-    adaptive_routing: Literal["on", "off"] | None = None
+    adaptive_routing: AdaptiveRouting = field(default_factory=AdaptiveRouting)
     ceilings: Mapping[Rate, units.Bandwidth] | Literal["measure"] | None = None
     job: Job | None = None
     workloads: Workloads = field(default_factory=Workloads)
@@ -131,8 +135,8 @@ def load_expectations(
         path: the file. Plans and recorded results are relative to its folder.
         name: how messages call it, default the path as given.
         load_fabric: reads the folder of an earlier run given as a plan.
-        plan_files: where a plan is, by the text of ``plan:``, where not below ``path``'s folder
-            (the copies in the folder of a run).
+        plan_files: where a plan or a subnet file is, by its text in the file, where not below
+            ``path``'s folder (the copies in the folder of a run).
 
     Raises:
         InputError: every problem, a sentence each.
@@ -194,6 +198,7 @@ class _Reader:
                 self.files(entry, ("expect", n))
         if head is not None:
             self.together(head, accepted, entries)
+        routing = AdaptiveRouting() if head is None else self.adaptive(head)
         if self.problems or head is None:
             raise InputProblemsError(sorted(self.problems, key=self.order))
         return Expectations(
@@ -202,7 +207,7 @@ class _Reader:
             accepted,
             self.lines,
             head.version,
-            head.adaptive_routing,
+            routing,
             head.ceilings,
             head.job,
             head.workloads,
@@ -296,6 +301,36 @@ class _Reader:
         if self.load_fabric is None:
             return None
         return Plan.from_fabric(self.load_fabric(path), name=text)
+
+    def adaptive(self, head: Head) -> AdaptiveRouting:
+        """What the file and its subnet files say of adaptive routing."""
+        said_at = None
+        if head.adaptive_routing is not None:
+            line = self.document.line(("adaptive_routing",))
+            text = f"adaptive_routing: {head.adaptive_routing}"
+            said_at = CaptureRef("inputs/expectations.yaml", line, text)
+        signs = []
+        for number, text in enumerate(head.subnet_files):
+            where: Where = ("subnet_files", number)
+            if text in head.subnet_files[:number]:
+                self.problem(where, f"subnet_files: {text} is there twice")
+                continue
+            path = self.plan_files.get(text, self.folder / text)
+            try:
+                sign = adaptive.parse(path.read_text("utf-8", errors="replace"))
+            except OSError as error:
+                why = f"{path} cannot be read: {error.strerror}"
+                self.problem(where, f"subnet_files: {why}")
+            except ParseError as error:
+                self.problem(where, f"subnet_files: {text}: {error}")
+            else:
+                kept = kept_name(number, text)
+                if sign is None:
+                    signs.append(FileSign(None, text, CaptureRef(kept, None, "")))
+                else:
+                    shown = CaptureRef(kept, sign.line, sign.text)
+                    signs.append(FileSign(sign.state, text, shown))
+        return AdaptiveRouting(head.adaptive_routing, said_at, tuple(signs))
 
     def together(
         self, head: Head, accepted: tuple[Expectation, ...], entries: list[Expectation | None]

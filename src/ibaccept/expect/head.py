@@ -144,6 +144,11 @@ class Head(Strict):
     adaptive_routing: Literal["on", "off"] | None = Field(
         default=None, description="on: forwarding tables do not predict load and are not judged"
     )
+    subnet_files: tuple[Text, ...] = Field(
+        default=(),
+        description="opensm.conf, its log, or ibdiagnet's log, db_csv or .far, relative to this "
+        "file: what they say of adaptive routing",
+    )
     ceilings: Ceilings | None = Field(
         default=None, description="payload of one idle link, measured on this hardware"
     )

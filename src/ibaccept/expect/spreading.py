@@ -2,58 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from ibaccept import nodeset
 from ibaccept.errors import InputError
-from ibaccept.evidence import CaptureRef
+from ibaccept.expect.adaptive import SUBJECT, AdaptiveRouting
 from ibaccept.expect.delivery import AS_ORDERED, READ_AGAIN
 from ibaccept.expect.routes import Balance, LidSpread
-from ibaccept.expect.selector import nodes_named
 from ibaccept.expect.sides import JobSides
-from ibaccept.model import PortId, Rate
+from ibaccept.expect.spread_group import Group, groups_of, hosts_folded
+from ibaccept.expect.spread_notes import spread_notes, spread_tables
+from ibaccept.lids import HostLids
+from ibaccept.model import Rate
 from ibaccept.prove import Aspect
-from ibaccept.routing.spread import Spread, SpreadGroup, fabric_spread, spread
-from ibaccept.snapshot import MASTER, Gap, NotSeenError, Snapshot
+from ibaccept.routing.spread import Spread, fabric_spread, spread
+from ibaccept.snapshot import Gap, Snapshot
 from ibaccept.suggest import did_you_mean
 from ibaccept.units import Bandwidth
 from ibaccept.verdict import Different, Table, Unseen
 
-DERIVED = 0.984
-"""Payload of an idle link as a share of its data rate, where the site measured none (domain:
-EDR 98.4, HDR 196.8, NDR 394.6 Gb/s measured with ib_write_bw)."""
+BASE = "base LIDs"
+SHOWN = 6
+"""So many cables are named in a finding."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """One group of parallel cables, as an item to judge."""
+class _Side:
+    """One direction: hosts whose LIDs are counted, LIDs that send to them, and its names."""
 
-    group: SpreadGroup
-    index: int
-    of: Spread
-    snapshot: Snapshot
+    hosts: tuple[HostLids, ...]
+    sources: tuple[int, ...]
+    towards: str
+    direction: str
 
     @property
-    def name(self) -> str:
-        """``SwitchB -> SwitchA``."""
-        return f"{self.group.name} -> {_fold(self.group.towards)}"
-
-    def aspect(self) -> Aspect:
-        """Identity, the fullest cable, and the captured rows of the table."""
-        fullest = max(self.of.rows_of(self.index), key=lambda row: row.count)
-        link = self.snapshot.fabric.link_at.get(fullest.port)
-        node = self.snapshot.fabric.nodes[self.group.switch]
-        return Aspect(
-            "cables",
-            self.name,
-            links=() if link is None else (link,),
-            captures=spread_lines(self.snapshot, self),
-            command=f"ibroute {node.lid}" if node.lid is not None else "dump_fts -n",
-            guids=(str(self.group.switch),) * len(self.group.ports),
-            ports=self.group.ports,
-        )
+    def lids(self) -> tuple[int, ...]:
+        return tuple(lid for host in self.hosts for lid in host.lids)
 
 
 @dataclass(frozen=True)
@@ -65,10 +50,12 @@ class JobSpread:
         found: the counts.
         items: groups of parallel cables, and what of the pairs is not known.
         names: host by LID.
+        lids: the LIDs counted.
         towards: ``toward clients``.
         direction: ``read`` or ``write``; what this traffic is to the job.
-        adaptive: the site routes adaptively, so that the tables are only the fallback.
+        adaptive: what is known of adaptive routing; where it is on, nothing is judged.
         ceilings: payload of one idle link by rate, as the site measured it.
+        job_notes: how the LIDs are known.
     """
 
     snapshot: Snapshot
@@ -76,17 +63,17 @@ class JobSpread:
     found: Spread
     items: tuple[Any, ...]
     names: Mapping[int, str]
+    lids: tuple[int, ...]
     towards: str
     direction: str
-    adaptive: bool
+    adaptive: AdaptiveRouting
     ceilings: Mapping[Rate, Bandwidth]
-    job_notes: tuple[str, ...]
+    job_notes: tuple[str, ...] = field(default=())
 
     @property
     def noun(self) -> str:
         """``12 LIDs of clients, toward clients``."""
-        count = len({lid for row in self.found.rows for lid in row.lids_job})
-        return f"{count} LIDs of {self.expected.lids} {self.towards}"
+        return f"{len(set(self.lids))} LIDs of {self.expected.lids} {self.towards}"
 
     @property
     def order(self) -> str:
@@ -96,23 +83,93 @@ class JobSpread:
 
     def judge(self, item: Any) -> str | Different | Unseen:
         """Within the order, which cables carry how many LIDs, or what is not known."""
-        if self.adaptive:
+        why = self.adaptive.why_not_judged
+        if why is not None:
+            return Unseen(why, self.adaptive.hint)
+        if isinstance(item, Gap):
+            return Unseen(item.reason, READ_AGAIN)
+        if not isinstance(item, Group):
+            return Unseen(unknown_reason(self.found), READ_AGAIN)
+        return self._group(item)
+
+    def _group(self, item: Group) -> str | Different | Unseen:
+        group, even = item.group, self.expected.per_cable == "even"
+        limit = group.bound if self.expected.per_cable == "even" else self.expected.per_cable
+        if group.worst > limit:
+            if even and not _is_whole(item.of):
+                # LIDs that are counted nowhere might raise the even share.
+                most = -(-len(set(self.lids)) // max(group.usable, 1))
+                if group.worst <= most:
+                    return Unseen(unknown_reason(item.of), READ_AGAIN)
+                limit = most
+            return self._uneven(item, limit)
+        if even and group.longer:
             return Unseen(
-                "not judged: adaptive routing is on, the tables are only the fallback",
-                "judge such a fabric by its load (kinds cable-load and rdma-ceiling)",
+                f"{group.longer} of {group.lids} LIDs leave by a cable that is on no shortest way "
+                f"to them ({self._cables(item)}), so the even share of the shortest ways is no "
+                "measure",
+                "give per_cable a number, and see kind routes with max_hops",
             )
-        return spread_judge(self.expected, self.found, self.names)(item)
+        return AS_ORDERED
+
+    def _uneven(self, item: Group, limit: int) -> Different:
+        group = item.group
+        text = f"at most {limit} of the job's {item.part or 'LIDs'} per cable"
+        if self.expected.per_cable == "even":
+            lids = group.lids if _is_whole(item.of) else len(set(self.lids))
+            text += f" (even: {lids} LIDs over {group.usable} usable cables)"
+        return Different(self._cables(item), text)
+
+    def _cables(self, item: Group) -> str:
+        """``SwitchB/25: 6 client-[a,c,e], SwitchB/26: 1 client-b; 5 cables carry none``."""
+        rows = item.of.rows_of(item.index)
+        full = sorted((row for row in rows if row.count), key=lambda row: (-row.count, row.port))
+        shown = ", ".join(
+            f"{row.name}: {row.count} {hosts_folded(row.lids_job, self.names)}"
+            for row in full[:SHOWN]
+        )
+        more = f" and {len(full) - SHOWN} more cables" if len(full) > SHOWN else ""
+        idle = len(rows) - len(full)
+        verb = "cable carries" if idle == 1 else "cables carry"
+        return shown + more + (f"; {idle} {verb} none" if idle else "")
 
     def tables(self) -> tuple[Table, ...]:
         """The counts of each group that is judged."""
-        return spread_tables(self.found, self.items, self.names, self.towards)
+        return spread_tables(self.items, self.names, self.towards)
 
     def notes(self) -> tuple[str, ...]:
-        """The ceiling a spread implies, remedies, and whose LIDs were found how."""
-        if self.adaptive:
+        """The ceiling a spread implies, remedies, what was left out, and whose LIDs were how."""
+        if self.adaptive.state == "on":
             return self.job_notes
-        told = spread_notes(self.snapshot, self.items, self.ceilings, self.direction)
-        return (*told, *self.job_notes)
+        failed = any(isinstance(self.judge(item), Different) for item in self.items)
+        told = spread_notes(self.snapshot, self.items, self.ceilings, self.direction, failed=failed)
+        return (*told, *self._left_out(), *self.adaptive.notes, *self.job_notes)
+
+    def _left_out(self) -> Iterator[str]:
+        """Groups of one cable, and LIDs that cross no cable between switches."""
+        if self.expected.group is not None:
+            return
+        judged = {item.index for item in self.items if isinstance(item, Group) and not item.part}
+        alone = [
+            f"{row.name} - {row.towards_name}: {row.count}"
+            for row in self.found.rows
+            if row.group not in judged and row.count
+        ]
+        if alone:
+            more = f" and {len(alone) - SHOWN} more" if len(alone) > SHOWN else ""
+            yield (
+                "not judged, as there is no other cable to share with (LIDs of the job): "
+                f"{', '.join(alone[:SHOWN])}{more}"
+            )
+        if not _is_whole(self.found):
+            return
+        crossing = {lid for row in self.found.rows for lid in row.lids_job}
+        rest = sorted(set(self.lids) - crossing)
+        if rest:
+            yield (
+                f"{len(rest)} of the {len(set(self.lids))} LIDs cross no cable between switches: "
+                f"{hosts_folded(rest, self.names)}"
+            )
 
 
 def job_spread(
@@ -120,51 +177,51 @@ def job_spread(
     expected: LidSpread,
     job: JobSides,
     *,
-    adaptive: bool,
+    adaptive: AdaptiveRouting,
     ceilings: Mapping[Rate, Bandwidth],
 ) -> JobSpread:
     """Count the LIDs an entry names on every cable the job's traffic crosses.
 
-    Reads go from storage to the clients' LIDs, writes from the clients to those of storage.
+    Reads go from storage to the clients' LIDs, writes from the clients to those of storage. Where
+    ports own several LIDs (LMC), ``even`` is also judged for the first LID of each port alone:
+    most programs use no other, and an even count of all can hide that those share one cable.
 
     Raises:
         NotSeenError: topology or tables were not seen.
         InputError: a name that is not of the job, or a LID that no port seen owns.
     """
-    chosen, sources, towards, direction = _direction(expected.lids, job)
-    found = spread(snapshot.routes, sources, chosen)
-    groups = groups_of(snapshot, found, expected.group)
-    items = (*groups, *unknown_pairs(found), *snapshot.gaps)
+    side = _side(snapshot, expected.lids, job)
+    lids = side.lids
+    found = spread(snapshot.routes, side.sources, lids)
+    items: list[Any]
+    if adaptive.why_not_judged is not None:
+        items = [Aspect("fabric", SUBJECT, captures=adaptive.captures)]
+    else:
+        even = expected.per_cable == "even"
+        items = [*groups_of(snapshot, found, expected.group, single=not even)]
+        base = _base_lids(snapshot, side.hosts)
+        if even and base != set(lids):
+            only = spread(snapshot.routes, side.sources, base)
+            items += groups_of(snapshot, only, expected.group, part=BASE)
+        items += [*unknown_pairs(found), *snapshot.gaps]
     return JobSpread(
-        snapshot,
-        expected,
-        found,
-        items,
-        job.names,
-        towards,
-        direction,
-        adaptive,
-        ceilings,
-        job.notes,
+        *(snapshot, expected, found, tuple(items), job.names, lids),
+        *(side.towards, side.direction, adaptive, ceilings, job.notes),
     )
 
 
-def _direction(text: str, job: JobSides) -> tuple[tuple[int, ...], tuple[int, ...], str, str]:
-    """Destination LIDs, source LIDs, and what this direction is called."""
-    if text == "clients":
-        return job.clients.lids, job.storage.lids, "toward clients", "read"
-    if text == "storage":
-        return job.storage.lids, job.clients.lids, "toward storage", "write"
-    names = set(nodeset.expand(text))
-    for hosts, other, towards, direction in (
-        (job.clients.hosts, job.storage.lids, "toward clients", "read"),
-        (job.storage.hosts, job.clients.lids, "toward storage", "write"),
-    ):
-        mine = {host.host for host in hosts}
-        if names <= mine:
-            lids = tuple(lid for host in hosts if host.host in names for lid in host.lids)
-            return lids, other, towards, direction
-    known = [host.host for host in (*job.clients.hosts, *job.storage.hosts)]
+def _side(snapshot: Snapshot, text: str, job: JobSides) -> _Side:
+    """Whose LIDs are counted, and who sends to them."""
+    clients = _Side(job.clients.hosts, job.storage.lids, "toward clients", "read")
+    storage = _Side(job.storage.hosts, job.clients.lids, "toward storage", "write")
+    if text in {"clients", "storage"}:
+        return clients if text == "clients" else storage
+    names = set(snapshot.inventory.node_set(text))
+    for side in (clients, storage):
+        if names <= {host.host for host in side.hosts}:
+            chosen = tuple(host for host in side.hosts if host.host in names)
+            return _Side(chosen, side.sources, side.towards, side.direction)
+    known = [host.host for host in (*clients.hosts, *storage.hosts)]
     stranger = sorted(names - set(known))
     if stranger:
         raise InputError(
@@ -173,44 +230,26 @@ def _direction(text: str, job: JobSides) -> tuple[tuple[int, ...], tuple[int, ..
     raise InputError(f"lids: {text!r} mixes clients and storage; give one entry for each")
 
 
-def groups_of(
-    snapshot: Snapshot, found: Spread, group: tuple[str, str] | None, *, shared: bool = True
-) -> list[Any]:
-    """The groups an entry judges, and what of the pairs is not known.
-
-    Args:
-        snapshot: what was seen.
-        found: a spread.
-        group: ``group:`` of the entry: only cables between these two sides.
-        shared: leave out groups of one cable, where there is nothing to spread.
-    """
-    items: list[Any] = []
-    chosen = _sides(snapshot, group)
-    for index, one in enumerate(found.groups):
-        if (not shared or one.usable > 1 or len(one.ports) > 1) and chosen(found, index):
-            items.append(Group(one, index, found, snapshot))
-    return items
+def _base_lids(snapshot: Snapshot, hosts: Sequence[HostLids]) -> set[int]:
+    """The first LID of every port; of a port given by its LID, that LID."""
+    found: set[int] = set()
+    for host in hosts:
+        for port in host.ports:
+            owned = snapshot.fabric.port(port)
+            mine = [lid for lid in host.lids if owned is not None and lid in owned.lids()]
+            found.update(mine[:1])
+    return found
 
 
-def _sides(snapshot: Snapshot, group: tuple[str, str] | None) -> Callable[[Spread, int], bool]:
-    if group is None:
-        return lambda _found, _index: True
-    a, b = (nodes_named(text, snapshot.fabric, snapshot.inventory) for text in group)
-
-    def between(found: Spread, index: int) -> bool:
-        here = found.groups[index].switch
-        there = {row.towards.guid for row in found.rows_of(index) if row.towards is not None}
-        return (here in a and bool(there & b)) or (here in b and bool(there & a))
-
-    return between
+def _is_whole(found: Spread) -> bool:
+    """True where every pair is known to be delivered, so that every LID is counted."""
+    reach = found.reach
+    return reach is not None and reach.delivered == reach.pairs and reach.pairs > 0
 
 
 def unknown_pairs(found: Spread) -> list[Aspect]:
     """An item for the pairs whose route is not known or does not arrive; none where all are."""
-    reach = found.reach
-    if reach is not None and reach.delivered == reach.pairs and reach.pairs > 0:
-        return []
-    return [Aspect("routes", "pairs of the job", command="dump_fts -n")]
+    return [] if _is_whole(found) else [Aspect("routes", "pairs of the job", command="dump_fts -n")]
 
 
 def unknown_reason(found: Spread) -> str:
@@ -221,39 +260,10 @@ def unknown_reason(found: Spread) -> str:
     why = "; ".join(found.problems[:3])
     if reach.unknown:
         return f"{reach.unknown:,} of the job's {reach.pairs:,} pairs are unknown: {why}"
-    return f"{reach.undelivered:,} of the job's {reach.pairs:,} pairs are not delivered"
-
-
-def spread_judge(
-    expected: LidSpread, found: Spread, names: Mapping[int, str]
-) -> Callable[[Any], str | Different | Unseen]:
-    """A function of the group: within the order, or which cables carry how many LIDs."""
-
-    def of(item: Any) -> str | Different | Unseen:
-        if isinstance(item, Gap):
-            return Unseen(item.reason, READ_AGAIN)
-        if not isinstance(item, Group):
-            return Unseen(unknown_reason(found), READ_AGAIN)
-        group = item.group
-        limit = group.bound if expected.per_cable == "even" else expected.per_cable
-        if group.worst <= limit:
-            return AS_ORDERED
-        even = f" (even: {group.lids} LIDs over {group.usable} usable cables)"
-        rows = [row for row in found.rows_of(item.index) if row.count]
-        full = sorted(rows, key=lambda row: (-row.count, row.port))
-        shown = ", ".join(
-            f"{row.name}: {row.count} {_fold(_hosts(row.lids_job, names))}" for row in full[:6]
-        )
-        more = f" and {len(full) - 6} more cables" if len(full) > 6 else ""  # noqa: PLR2004 - six are shown
-        idle = len(found.rows_of(item.index)) - len(rows)
-        rest = f"; {idle} cables carry none" if idle else ""
-        return Different(
-            f"{shown}{more}{rest}",
-            f"at most {limit} of the job's LIDs per cable"
-            + (even if expected.per_cable == "even" else ""),
-        )
-
-    return of
+    return (
+        f"{reach.undelivered:,} of the job's {reach.pairs:,} pairs are not delivered, so their "
+        "LIDs are counted nowhere"
+    )
 
 
 def balance_judge(expected: Balance) -> Callable[[Any], str | Different | Unseen]:
@@ -281,127 +291,11 @@ def fabric_balance(snapshot: Snapshot, expected: Balance) -> list[Any]:
         NotSeenError: topology or tables were not seen.
         InputError: a side that nobody knows.
     """
-    found = fabric_spread(snapshot.routes)
-    items = groups_of(snapshot, found, expected.group)
-    unread = [Gap("forwarding tables", problem) for problem in snapshot.routes.problems]
+    routes = snapshot.routes
+    items = groups_of(snapshot, fabric_spread(routes), expected.group)
+    unread = [Gap("forwarding tables", problem) for problem in routes.problems]
+    reach = routes.reach
+    if reach.undelivered:
+        lost = f"{reach.undelivered:,} of {reach.pairs:,} pairs are not delivered"
+        unread.append(Gap("routes", f"{lost}, so LIDs of theirs are counted on no cable"))
     return [*items, *unread, *snapshot.gaps]
-
-
-def spread_tables(
-    found: Spread, groups: Iterable[Any], names: Mapping[int, str], towards: str
-) -> tuple[Table, ...]:
-    """``cable, direction, LIDs of the job, of all`` of each group, folded."""
-    tables = []
-    for item in groups:
-        if not isinstance(item, Group):
-            continue
-        rows = tuple(
-            (
-                f"{row.name} - {row.towards_name}",
-                towards,
-                str(row.count),
-                _fold(_hosts(row.lids_job, names)),
-                str(row.lids_all),
-            )
-            for row in found.rows_of(item.index)
-        )
-        columns = ("cable", "direction", "LIDs of the job", "hosts", "of all LIDs")
-        tables.append(Table(f"{item.name}: {item.group.lids} LIDs of the job", columns, rows))
-    return tuple(tables)
-
-
-def spread_notes(
-    snapshot: Snapshot,
-    groups: Iterable[Any],
-    ceilings: Mapping[Rate, Bandwidth],
-    direction: str,
-) -> tuple[str, ...]:
-    """The ceiling each spread implies, and what may be done about it."""
-    notes = []
-    for item in groups:
-        if isinstance(item, Group) and item.group.worst > item.group.bound:
-            notes += _ceiling_note(snapshot, item, ceilings, direction)
-    if notes:
-        notes += remedies(snapshot)
-    return tuple(notes)
-
-
-def _ceiling_note(
-    snapshot: Snapshot, item: Group, ceilings: Mapping[Rate, Bandwidth], direction: str
-) -> list[str]:
-    rows = [row for row in item.of.rows_of(item.index) if row.usable or row.count]
-    limits = [_ceiling(snapshot, row.port, ceilings) for row in rows]
-    if any(limit is None for limit in limits):
-        return []
-    used = sum(limit.gib for limit, row in zip(limits, rows, strict=True) if limit and row.count)
-    whole = sum(limit.gib for limit in limits if limit)
-    derived = any(limit is not None and limit.derived for limit in limits)
-    how = " (derived from the data rate, not measured here)" if derived else ""
-    group = item.group
-    return [
-        f"{item.name}: the tables let this node list use {group.used} of {group.usable} cables, at "
-        f"most {used:.1f} of {whole:.1f} GiB/s in the {direction} direction{how}"
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """Payload of one idle cable, GiB/s, and whether it was only derived from the data rate."""
-
-    gib: float
-    derived: bool
-
-
-def _ceiling(
-    snapshot: Snapshot, port: PortId, ceilings: Mapping[Rate, Bandwidth]
-) -> Ceiling | None:
-    link = snapshot.fabric.link_at.get(port)
-    if link is None or link.rate is None:
-        return None
-    if link.rate in ceilings:
-        return Ceiling(ceilings[link.rate].gib, derived=False)
-    return Ceiling(link.rate.gbps * DERIVED * 1e9 / 8 / 2**30, derived=True)
-
-
-def remedies(snapshot: Snapshot) -> list[str]:
-    """What may be done, in the order to try, with where the subnet manager runs."""
-    return [
-        f"routing is decided by the subnet manager {_sm_text(snapshot)}",
-        "to try, in this order, for a fixed job: route its LIDs first (guid_routing_order_file "
-        "with their port GUIDs); port_shifting, where the job's spacing aliases with the ports; "
-        "scatter_ports (a lottery: it can be worse); ftree on a real fat tree; adaptive routing "
-        "for arbitrary jobs. Afterwards let OpenSM reroute (SIGHUP or restart; a sweep alone keeps "
-        "the tables), and read them again",
-        "for this node list and this direction only: another node list may spread well on the "
-        "same tables",
-    ]
-
-
-def _sm_text(snapshot: Snapshot) -> str:
-    try:
-        masters = [sm for sm in snapshot.managers.found if sm.state == MASTER]
-    except NotSeenError:
-        return "(which was not seen)"
-    if len(masters) != 1:
-        return "(no single master was seen)"
-    owner = snapshot.fabric.lid_owner.get(int(masters[0].lid))
-    node = snapshot.fabric.nodes.get(owner.guid) if owner is not None else None
-    where = node.name.strip() if node is not None else str(masters[0].guid)
-    if node is not None and node.is_switch:
-        return f"inside switch {where} (LID {masters[0].lid}), which may not offer these options"
-    return f"on {where} (LID {masters[0].lid})"
-
-
-def spread_lines(snapshot: Snapshot, item: Group, limit: int = 8) -> tuple[CaptureRef, ...]:
-    """The captured rows of the switch's table for the LIDs on its fullest cables."""
-    rows = sorted(item.of.rows_of(item.index), key=lambda row: -row.count)
-    lids = [lid for row in rows[:2] for lid in row.lids_job]
-    return snapshot.table_rows(item.group.switch, lids[:limit])
-
-
-def _hosts(lids: Iterable[int], names: Mapping[int, str]) -> list[str]:
-    return [names.get(lid, f"LID-{lid}") for lid in lids]
-
-
-def _fold(names: Iterable[str]) -> str:
-    return nodeset.fold(tuple(dict.fromkeys(names)))

@@ -68,6 +68,7 @@ class SpreadGroup:
         worst: LIDs on the fullest cable as the tables are.
         least: LIDs on the emptiest usable cable as the tables are.
         used: cables that carry at least one of the LIDs.
+        longer: LIDs that leave by a cable which is on no shortest way to them.
     """
 
     switch: Guid
@@ -80,6 +81,7 @@ class SpreadGroup:
     worst: int
     least: int
     used: int
+    longer: int = 0
 
     @property
     def balance(self) -> int:
@@ -224,6 +226,11 @@ class _AtSwitch:
         column = routes.lfts.out[ca_lids, switch][known[ca_lids]]
         self._total = np.bincount(column, minlength=PORTS)
         self._astray = self._strays(kind, sets)
+        shortest = np.zeros((len(sets), PORTS), dtype=np.bool_)
+        for index, some in enumerate(sets):
+            shortest[index, list(some)] = True
+        self._longer = np.bincount(kind[~shortest[kind, ports]], minlength=len(sets))
+        self._index = {some: index for index, some in enumerate(sets)}
 
     def _strays(self, kind: NDArray[np.int64], sets: list[Kind]) -> dict[int, int]:
         """Level of used ports that are usable for none: the one of the first LID that uses it."""
@@ -275,4 +282,5 @@ class _AtSwitch:
             worst=int(load.max()),
             least=int(self._load[list(level.ports)].min()),
             used=int((load > 0).sum()),
+            longer=int(sum(self._longer[self._index[some]] for some in level.kinds)),
         )

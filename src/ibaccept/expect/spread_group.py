@@ -1,0 +1,101 @@
+"""Groups of parallel cables, as items that a spread or a balance is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from ibaccept import nodeset
+from ibaccept.evidence import CaptureRef
+from ibaccept.expect.selector import nodes_named
+from ibaccept.prove import Aspect
+from ibaccept.routing.spread import Spread, SpreadGroup
+from ibaccept.snapshot import Snapshot
+
+ROWS_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One group of parallel cables, as an item to judge.
+
+    Attributes:
+        index: of the group in ``of``.
+        part: which of the job's LIDs are counted, where not all: ``base LIDs``.
+    """
+
+    group: SpreadGroup
+    index: int
+    of: Spread
+    snapshot: Snapshot
+    part: str = ""
+
+    @property
+    def name(self) -> str:
+        """``SwitchB -> SwitchA``."""
+        part = f", {self.part}" if self.part else ""
+        return f"{self.group.name} -> {nodeset.fold(self.group.towards)}{part}"
+
+    def aspect(self) -> Aspect:
+        """Identity, the fullest cable, and the captured rows of the table."""
+        fullest = max(self.of.rows_of(self.index), key=lambda row: row.count)
+        link = self.snapshot.fabric.link_at.get(fullest.port)
+        node = self.snapshot.fabric.nodes[self.group.switch]
+        return Aspect(
+            "cables",
+            self.name,
+            links=() if link is None else (link,),
+            captures=self._lines(),
+            command=f"ibroute {node.lid}" if node.lid is not None else "dump_fts -n",
+            guids=(str(self.group.switch),) * len(self.group.ports),
+            ports=self.group.ports,
+        )
+
+    def _lines(self) -> tuple[CaptureRef, ...]:
+        """The captured rows of the switch's table for LIDs on its two fullest cables."""
+        rows = sorted(self.of.rows_of(self.index), key=lambda row: -row.count)
+        lids = [lid for row in rows[:2] for lid in row.lids_job]
+        return self.snapshot.table_rows(self.group.switch, lids[:ROWS_SHOWN])
+
+
+def groups_of(
+    snapshot: Snapshot,
+    found: Spread,
+    group: tuple[str, str] | None,
+    *,
+    single: bool = False,
+    part: str = "",
+) -> list[Group]:
+    """The groups an entry judges.
+
+    Args:
+        snapshot: what was seen.
+        found: a spread.
+        group: ``group:`` of the entry: only cables between these two sides.
+        single: also groups of one cable, where there is nothing to spread.
+        part: see ``Group``.
+    """
+    chosen = _sides(snapshot, group)
+    return [
+        Group(one, index, found, snapshot, part)
+        for index, one in enumerate(found.groups)
+        if (single or len(one.ports) > 1) and chosen(found, index)
+    ]
+
+
+def _sides(snapshot: Snapshot, group: tuple[str, str] | None) -> Callable[[Spread, int], bool]:
+    if group is None:
+        return lambda _found, _index: True
+    a, b = (nodes_named(text, snapshot.fabric, snapshot.inventory) for text in group)
+
+    def between(found: Spread, index: int) -> bool:
+        here = found.groups[index].switch
+        there = {row.towards.guid for row in found.rows_of(index) if row.towards is not None}
+        return (here in a and bool(there & b)) or (here in b and bool(there & a))
+
+    return between
+
+
+def hosts_folded(lids: Iterable[int], names: Mapping[int, str]) -> str:
+    """The hosts of LIDs, once each: ``client-[1,3]``."""
+    return nodeset.fold(tuple(dict.fromkeys(names.get(lid, f"LID-{lid}") for lid in lids)))
