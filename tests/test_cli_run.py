@@ -190,6 +190,14 @@ def test_capture_and_plan_refuse_bad_input(capsys, site):
     )
 
 
+def test_a_folder_that_cannot_be_made_is_one_sentence(capsys, site):
+    (site / "file").touch()
+
+    found = run(capsys, "capture", f"--reports={site}/file")
+
+    assert found == (3, [], [f"ibaccept: {site}/file: File exists"])
+
+
 # -- show ----------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,8 @@ from ibaccept import commands
 from ibaccept.commands import Command
 from ibaccept.errors import InputError
 from ibaccept.sudoers import sudoers
+from ibaccept.transport import Host
+from ibaccept.transport.wrap import Ending, result_of, wrap
 
 USER = f"ibsudo{os.getpid()}"
 
@@ -153,6 +155,38 @@ def test_kill_is_permitted_only_where_its_line_is_put_in_force(permits, old):
 
     assert permits(text, wrappers + others) == []
     assert permits(with_kill(text), wrappers + others) == wrappers
+
+
+def as_wrapped(argv):
+    """A command as the transports send it, run by the user: stdin stays open until it has ended."""
+    wrapped = wrap(argv, timeout=20, root=True)
+    process = subprocess.Popen(
+        wrapped.words,
+        user=USER,
+        cwd="/",
+        env={"PATH": "/usr/bin:/bin", "HOME": "/"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    code = process.wait(timeout=20)
+    out, err = process.communicate(timeout=20)
+    ending = Ending(exit_code=code)
+    return result_of(Host("h", sudo=True), wrapped, out, err, ending, limit=1 << 20)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("old", [False, True])
+def test_what_the_transports_hand_to_sudo_is_what_the_file_permits(permits, old):
+    permits(sudoers(USER, old=old), [])
+
+    good = as_wrapped(("ibqueryerrors", "--skip-sl"))
+    clears = as_wrapped(("ibqueryerrors", "--skip-sl", "-k"))
+
+    # The tool itself ran (this machine has no HCA, which is what it says).
+    assert (good.sudo_refused, b"sudo" in good.stderr, bool(good.stderr)) == (False, False, True)
+    assert clears.sudo_refused
 
 
 def test_every_command_that_needs_root_is_in_the_file_and_no_other():

@@ -179,6 +179,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = parser().parse_args(argv)
     except SystemExit as done:  # argparse: --help, or a refusal that is printed
         return int(done.code or 0)
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run the sub-command; what went wrong is a sentence and an exit code."""
     module, _, name = str(options.where).partition(":")
     try:
         run: Command = getattr(importlib.import_module(f"ibaccept.{module}"), name)
@@ -186,17 +191,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except InputError as error:
         complain(error)
-        return REFUSED
+        code = REFUSED
     except IbacceptError as error:
         complain(error)
-        return NOT_SEEN
+        code = NOT_SEEN
     except BrokenPipeError:  # | head
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+        code = PIPE_CLOSED
+    except OSError as error:
+        if error.filename is None:
+            raise  # nothing a person did: a bug keeps its traceback
+        complain(f"{error.filename}: {error.strerror}")
+        code = NOT_SEEN
     except KeyboardInterrupt:
         complain("interrupted")
-        return INTERRUPTED
+        code = INTERRUPTED
     return code
 
 
