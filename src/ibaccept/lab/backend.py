@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ibaccept.lab.netfile import PortRef
+from ibaccept.model import PortId
 
 OUTPUT_FAULT = "IBACCEPT_LAB_HOW"
 """``cut``, ``garble``, ``hang`` or ``replace``: what a tool's own output suffers."""
@@ -51,6 +52,18 @@ class Backend(Protocol):
 
     def clear_counters(self, port: PortRef | None) -> None:
         """Set the error counters of one port, or of all that were set before, to 0."""
+        ...
+
+    def count(self, counters: Mapping[PortId, Mapping[str, int]]) -> None:
+        """Set the data counters (and PortXmitWait) of many ports at once."""
+        ...
+
+    def look(self) -> tuple[str, bytes]:
+        """The fabric as it is routed now: texts of ``ibnetdiscover`` and of ``dump_fts -n``.
+
+        Raises:
+            IbacceptError: they could not be read.
+        """
         ...
 
     def unlink(self, port: PortRef) -> None:

@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from ibaccept.errors import IbacceptError, InputError
@@ -20,6 +21,7 @@ from ibaccept.lab.netfile import NetFile, PortRef
 from ibaccept.lab.process import Processes
 from ibaccept.lab.scenario import SubnetManager
 from ibaccept.lab.shims import SYSTEM_PATH, write_shims
+from ibaccept.model import Guid, PortId
 
 CLIENTS = 8
 """Tools that talk to ibsim at a time. It serves 10; OpenSM is one, and one is kept free."""
@@ -57,6 +59,9 @@ MAXIMA = {
     "PortXmitWait": (1 << 32) - 1,
 }
 """Counters of the basic set and where they stick (InfiniBand Architecture 1, PortCounters)."""
+
+_BATCH = 512
+"""Console commands given at once: what is written and not yet read fits in the pipe."""
 
 _PROMPT = "sim> "
 _ANSWERS = (_PROMPT, "send_trap: routing failed")
@@ -279,19 +284,28 @@ class IbsimBackend:
         Raises:
             IbacceptError: ibsim does not answer within five seconds.
         """
+        return self._consult([command]).partition(_PROMPT)[0].strip()
+
+    def _consult(self, commands: Sequence[str]) -> str:
+        """Give console commands in one go and wait for all answers, prompts included.
+
+        Raises:
+            IbacceptError: see ``console``.
+        """
         log = self._folder / "ibsim.log"
+        text = "".join(f"{command}\n" for command in commands).encode()
         with self._console_lock:
             if self._ibsim is None or self._ibsim.stdin is None:
                 raise IbacceptError("the simulator does not run")
             before = log.stat().st_size
-            self._ibsim.stdin.write(f"{command}\n".encode())
+            self._ibsim.stdin.write(text)
             self._ibsim.stdin.flush()
             deadline = time.monotonic() + 5.0
-            while not any(sign in _read(log, before) for sign in _ANSWERS):
+            while sum(_read(log, before).count(sign) for sign in _ANSWERS) < len(commands):
                 if time.monotonic() > deadline or self._ibsim.poll() is not None:
-                    raise IbacceptError(f"ibsim did not answer its console command {command!r}")
-                time.sleep(0.002)
-            return _read(log, before).partition(_PROMPT)[0].strip()
+                    raise IbacceptError(f"ibsim did not answer its console command {commands[0]!r}")
+                time.sleep(0.001)
+            return _read(log, before)
 
     def _port(self, port: PortRef) -> tuple[str, int]:
         return self._net.node(port.node).id, port.port
@@ -316,6 +330,55 @@ class IbsimBackend:
         """Let counters grow from what the lab last set them to (error counters start at 0)."""
         known = self._counters.get(self._port(port), {})
         self.set_counters(port, {name: known.get(name, 0) + n for name, n in counters.items()})
+
+    def count(self, counters: Mapping[PortId, Mapping[str, int]]) -> None:
+        """Set data counters of many ports: 64 bits in the extended set, sticking in the basic."""
+        ids = self._ids
+        commands: list[str] = []
+        for port, values in counters.items():
+            at = f'PerformanceSet "{ids[port.guid]}"[{port.port}]'
+            known = self._counters.setdefault((ids[port.guid], port.port), {})
+            known |= values
+            for name, value in values.items():
+                basic = min(value, (1 << 32) - 1)
+                commands.append(f"{at} PortCounters.{name}={basic}")
+                if name in EXTENDED:
+                    commands.append(f"{at} PortCountersExtended.{name}={value}")
+                if name.endswith("Pkts"):
+                    unicast = name.replace("Port", "PortUnicast")
+                    commands.append(f"{at} PortCountersExtended.{unicast}={value}")
+        for start in range(0, len(commands), _BATCH):
+            part = commands[start : start + _BATCH]
+            answer = self._consult(part)
+            if answer.count("has been set to") != len(part):
+                raise IbacceptError(f"ibsim did not set all data counters: {answer[:300]}")
+
+    @cached_property
+    def _ids(self) -> dict[Guid, str]:
+        return {node.guid: node.id for node in self._net.nodes.values()}
+
+    def look(self) -> tuple[str, bytes]:
+        """Run the real tools at the place that is kept free."""
+        host = self._net.hosts()[0].id if self._sm is None else self._net.node(self._sm.host).id
+        env = {
+            "PATH": SYSTEM_PATH,
+            "IBSIM_SOCKNAME": self._socket,
+            "SIM_HOST": host,
+            "LD_PRELOAD": str(self._preload),
+        }
+        found: list[bytes] = []
+        for argv in (["ibnetdiscover"], ["dump_fts", "-n"]):
+            process = self._processes.start(argv, env=env, cwd=self._folder)
+            try:
+                output, errors = process.communicate(timeout=self._timeout)
+            except subprocess.TimeoutExpired:
+                self._processes.end(process)
+                raise IbacceptError(f"{argv[0]} did not end in the lab") from None
+            self._processes.forget(process)
+            if process.returncode != 0:
+                raise IbacceptError(f"{argv[0]} failed in the lab: {errors.decode()[-300:]}")
+            found.append(output)
+        return found[0].decode("utf-8", "surrogateescape"), found[1]
 
     def clear_counters(self, port: PortRef | None) -> None:
         """Set back to 0 what the lab has set."""

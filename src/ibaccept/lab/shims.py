@@ -42,10 +42,11 @@ while [ "$i" -lt {clients} ]; do
     i=$((i + 1))
 done
 if [ "$i" -eq {clients} ]; then
-    exec 9>"{folder}/.place$(($$ % {clients}))"
+    i=$(($$ % {clients}))
+    exec 9>"{folder}/.place$i"
     flock 9
 fi
-if [ "${{{tool}:-}}" != "{name}" ]; then
+{sync}if [ "${{{tool}:-}}" != "{name}" ]; then
     LD_PRELOAD={preload} exec {real} "$@"
 fi
 out=$(mktemp) || exit 1
@@ -65,6 +66,18 @@ case "${{{how}}}" in
 esac
 exit "$code"
 """
+
+# The data plane sets the simulator's counters to what they are now; see ibaccept.lab.plane.
+_SYNC = """\
+if [ -n "${IBACCEPT_LAB_SYNC:-}" ]; then
+    exec 8<"$IBACCEPT_LAB_SYNC/synced.$i"
+    echo "$i $$" >"$IBACCEPT_LAB_SYNC/sync"
+    while read -r synced <&8 && [ "$synced" != "$$" ]; do :; done
+    exec 8<&-
+fi
+"""
+
+_READ_COUNTERS = frozenset({"perfquery", "ibqueryerrors"})
 
 _SUDO = """\
 #!/bin/sh
@@ -99,6 +112,7 @@ def write_shims(folder: Path, preload: Path, clients: int) -> None:
             folder=folder,
             preload=preload,
             clients=clients,
+            sync=_SYNC if name in _READ_COUNTERS else "",
             tool=backend.OUTPUT_TOOL,
             at=backend.OUTPUT_AT,
             how=backend.OUTPUT_FAULT,
