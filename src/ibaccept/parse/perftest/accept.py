@@ -1,0 +1,184 @@
+"""Whether what one client of a bandwidth test printed may be taken as a measurement.
+
+perftest prints plausible rows beside an exit code of 1 (the server was killed), rows of zero
+iterations beside an exit code of 0 (the window closed before the first completion), and memory
+contents as a row (the ends disagree about ``-q``). Its own client is the only one to trust: the
+server prints the client's number under its own unit.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ibaccept.parse.perftest.row import GB, BandwidthRow, BandwidthTest, Unit, consistent
+
+LARGEST_COUNT = (1 << 32) - 1
+"""perftest counts iterations in 32 bits."""
+
+_FAILED = re.compile(
+    r"Completion with error|Failed status|Couldn't (?:read|connect|listen)|"
+    r"Failed to (?:exchange|complete|close)|below (?:bw|msg rate) limit"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why there is no measurement.
+
+    Attributes:
+        reason: what was not seen.
+        hint: what to do next.
+    """
+
+    reason: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    tool: str | None
+    message: int
+    duration: float | None
+    unit: Unit | None
+    qps: int | None
+    link_type: str | None
+    bidirectional: bool
+
+
+def accept(
+    test: BandwidthTest,
+    exit_code: int | None,
+    stderr: str,
+    *,
+    message: int,
+    duration: float | None,
+    tool: str | None = None,
+    unit: Unit | None = "Gb/s",
+    qps: int | None = None,
+    link_type: str | None = "IB",
+    bidirectional: bool = False,
+) -> BandwidthRow | Refused:
+    """The one row that a client measured, or why it is none.
+
+    Args:
+        test: what the client printed to stdout.
+        exit_code: of the client; None where a signal ended it or it was lost.
+        stderr: of the client.
+        message: bytes asked for (``-s``).
+        duration: seconds asked for (``-D``); None for a run of a number of iterations (``-n``).
+        tool: ``ib_write_bw`` or ``ib_read_bw``; None = any.
+        unit: ``Gb/s`` where ``--report_gbits`` was given, None = any.
+        qps: queue pairs asked for (``-q``), None = any.
+        link_type: ``IB``, or None where RoCE will do.
+        bidirectional: ``-b`` was given.
+    """
+    asked = _Asked(tool, message, duration, unit, qps, link_type, bidirectional)
+    if refused := _ended(exit_code, stderr):
+        return refused
+    if refused := _other_test(test, asked):
+        return refused
+    if len(test.rows) != 1:
+        count = "no row" if not test.rows else f"{len(test.rows)} rows"
+        return Refused(
+            f"the client printed {count}, one was asked for",
+            "run one message size a time, without -a, and keep client and server output apart",
+        )
+    row = test.rows[0]
+    return _implausible(row, asked) or row
+
+
+def _last_words(stderr: str) -> str:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return f": {'; '.join(lines)[-300:]}" if lines else ""
+
+
+def _ended(exit_code: int | None, stderr: str) -> Refused | None:
+    if exit_code is None:
+        return Refused(
+            f"the client was ended before it was done{_last_words(stderr)}",
+            "see who ended it and whether its host is still up, then run it again",
+        )
+    if exit_code != 0:
+        return Refused(
+            f"the client ended with exit code {exit_code}{_last_words(stderr)}",
+            "whatever it printed is no measurement; see the server's own exit code and stderr",
+        )
+    if _FAILED.search(stderr):
+        return Refused(
+            f"the client ended with exit code 0 but reports a failure{_last_words(stderr)}",
+            "see the server's own exit code and stderr, then run it again",
+        )
+    return None
+
+
+def _other_test(test: BandwidthTest, asked: _Asked) -> Refused | None:
+    """Another test than the one asked for: what the head says against the options given."""
+    hint = "give both ends the same options, and each server a port of its own"
+    pairs = (
+        ("the test is", test.tool, asked.tool),
+        ("the number of queue pairs is", test.qps, asked.qps),
+        ("the unit is", test.unit, asked.unit),
+    )
+    if test.server:
+        return Refused("this is what a server printed", "take the row of the client")
+    for words, seen, wanted in pairs:
+        if wanted is not None and seen != wanted:
+            shown = "not printed" if seen is None else seen
+            return Refused(f"{words} {shown}, asked for was {wanted}", hint)
+    if test.bidirectional != asked.bidirectional:
+        directions = "both directions" if test.bidirectional else "one direction"
+        return Refused(f"the client measured {directions}, which was not asked for", hint)
+    if asked.link_type is not None and test.link_type != asked.link_type:
+        shown = "not printed" if test.link_type is None else test.link_type
+        return Refused(
+            f"the link type is {shown}, not {asked.link_type}",
+            "name the InfiniBand device with -d (ib_hca in the inventory)",
+        )
+    return None
+
+
+def _implausible(row: BandwidthRow, asked: _Asked) -> Refused | None:
+    """A row that cannot be the result of the run asked for."""
+    hint = "give both ends the same options, and run it again"
+    if row.message_bytes != asked.message:
+        return Refused(
+            f"the row is of {row.message_bytes} byte messages, not {asked.message}", hint
+        )
+    if row.iterations == 0:
+        return Refused(
+            "no message was completed inside the measured window, so nothing was measured",
+            "run longer (-D) or with fewer messages in flight (-t 4)",
+        )
+    if row.iterations > LARGEST_COUNT or row.average_gbps <= 0 or row.msg_rate_mpps <= 0:
+        return Refused(
+            f"the row cannot be: {row.iterations} iterations, {row.average_gbps:g} Gb/s, "
+            f"{row.msg_rate_mpps:g} million messages a second",
+            hint,
+        )
+    if not consistent(row):
+        rate = row.msg_rate_mpps * 1e6 * row.message_bytes / GB
+        return Refused(
+            f"{row.msg_rate_mpps:.6f} million messages a second of {row.message_bytes} bytes are "
+            f"{rate:.2f} Gb/s, but the average printed is {row.average_gbps:.2f} Gb/s",
+            hint,
+        )
+    return _other_length(row, asked)
+
+
+def _other_length(row: BandwidthRow, asked: _Asked) -> Refused | None:
+    """A run of another length: peaks are measured by ``-n`` only, and a window has its limit."""
+    if asked.duration is None:
+        return None
+    hint = "give both ends the same -D, and neither of them -n"
+    if row.peak_gbps is not None:
+        return Refused("a peak was measured, so the client counted iterations, not seconds", hint)
+    fastest = (row.average_gbps + row.rounding_gbps) * GB
+    window = row.iterations * row.message_bytes / fastest
+    if window > asked.duration:
+        return Refused(
+            f"{row.iterations} messages at that rate take {window:.1f} s, "
+            f"longer than the run of {asked.duration:g} s",
+            hint,
+        )
+    return None
