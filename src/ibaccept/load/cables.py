@@ -1,0 +1,236 @@
+"""Which cables a job's traffic crosses, which port sends which way, and how to read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ibaccept.commands import MOST_PORTS
+from ibaccept.errors import InputError
+from ibaccept.inventory import InventoryHost
+from ibaccept.lids import JobLids, lids_of
+from ibaccept.model import Fabric, Lid, Link, PortId
+from ibaccept.parse.ibstat import IbStat
+from ibaccept.routing.crossings import crossings
+from ibaccept.routing.paths import Routes
+from ibaccept.routing.tables import DELIVERED
+from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot
+
+Kind = Literal["isl", "client", "storage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """A cable of the job.
+
+    Attributes:
+        link: its ends.
+        to_clients: end that sends toward the clients.
+        to_storage: the other end.
+        flows: pairs of the job that leave by each end toward clients, toward storage.
+        host: inventory name, for a host's cable.
+    """
+
+    link: Link
+    kind: Kind
+    to_clients: PortId
+    to_storage: PortId
+    flows: tuple[int, int]
+    mixed: bool = False
+    host: str | None = None
+
+
+@dataclass(frozen=True)
+class JobCables:
+    """All cables of the job.
+
+    Attributes:
+        cables: ISLs first, then those of the hosts.
+        problems: what could not be told.
+    """
+
+    cables: tuple[Cable, ...]
+    problems: tuple[NotSeen, ...] = ()
+
+
+def job_cables(
+    snapshot: Snapshot,
+    clients: Sequence[InventoryHost],
+    storage: Sequence[InventoryHost],
+) -> JobCables:
+    """The cables that traffic between clients and storage crosses, in both directions.
+
+    Raises:
+        NotSeenError: topology, tables or the LIDs of a host were not seen.
+    """
+    fabric, routes = snapshot.fabric, snapshot.routes
+    stats = {name: stat for name, stat in snapshot.hosts.items() if isinstance(stat, IbStat)}
+    try:
+        sides = (lids_of(fabric, clients, stats), lids_of(fabric, storage, stats))
+    except InputError as error:
+        raise NotSeenError(
+            NotSeen("the cables of the job", str(error), "correct the inventory, or look again")
+        ) from error
+    toward_clients, lost_reads = _crossed(routes, sides[1], sides[0])
+    toward_storage, lost_writes = _crossed(routes, sides[0], sides[1])
+    isls = [
+        _directed(link, toward_clients, toward_storage)
+        for link in _links(fabric, [*toward_clients, *toward_storage])
+        if fabric.is_isl(link)
+    ]
+    problems = [
+        NotSeen(
+            f"the cables of {lost} of {sum(lost_and)} pairs",
+            f"the tables read do not deliver them ({what})",
+            "look at the routes entries of the report first",
+        )
+        for what, lost, lost_and in (
+            ("toward clients", lost_reads[0], lost_reads),
+            ("toward storage", lost_writes[0], lost_writes),
+        )
+        if lost
+    ]
+    hosts = [
+        _host_cable(fabric, known.host, port, kind, problems)
+        for kind, side in (("client", sides[0]), ("storage", sides[1]))
+        for known in side.hosts
+        for port in known.ports
+    ]
+    return JobCables((*isls, *(cable for cable in hosts if cable is not None)), tuple(problems))
+
+
+def _crossed(
+    routes: Routes, sources: JobLids, destinations: JobLids
+) -> tuple[Counter[PortId], tuple[int, int]]:
+    """Pairs by switch port they leave by; how many are lost, and delivered."""
+    owner = routes.cabling.owner
+    starts = sorted({int(owner[lid]) for lid in sources.lids})
+    pairs = [(s, d) for s in starts for d in destinations.lids if int(owner[d]) != s]
+    found = crossings(
+        routes,
+        np.array([s for s, _ in pairs], dtype=np.int64),
+        np.array([d for _, d in pairs], dtype=np.int64),
+    )
+    code, count = np.unique(found.switch * 256 + found.port, return_counts=True)
+    switches = routes.cabling.switches
+    ports = {
+        PortId(switches[number // 256], number % 256): n
+        for number, n in zip(code.tolist(), count.tolist(), strict=True)
+    }
+    delivered = int((found.end == DELIVERED).sum())
+    return Counter(ports), (len(pairs) - delivered, delivered)
+
+
+def _links(fabric: Fabric, ports: Iterable[PortId]) -> Iterator[Link]:
+    links = {
+        fabric.link_at[port].key: fabric.link_at[port] for port in ports if port in fabric.link_at
+    }
+    return (links[key] for key in sorted(links))
+
+
+def _directed(link: Link, reads: Counter[PortId], writes: Counter[PortId]) -> Cable:
+    a, b = link.a.id, link.b.id
+    a_reads = reads[a] + writes[b] >= reads[b] + writes[a]
+    sends, returns = (a, b) if a_reads else (b, a)
+    return Cable(
+        link,
+        "isl",
+        sends,
+        returns,
+        (reads[sends], writes[returns]),
+        mixed=bool(reads[returns] or writes[sends]),
+    )
+
+
+def _host_cable(
+    fabric: Fabric,
+    host: str,
+    port: PortId,
+    kind: str,
+    problems: list[NotSeen],
+) -> Cable | None:
+    link = fabric.link_at.get(port)
+    if link is None:
+        problems.append(
+            NotSeen(
+                f"the cable of {host}",
+                f"{fabric.port_name(port)} shows no other end",
+                "look at it with iblinkinfo",
+            )
+        )
+        return None
+    there = link.b.id if link.a.id == port else link.a.id
+    if kind == "client":
+        return Cable(link, "client", there, port, (0, 0), host=host)
+    return Cable(link, "storage", port, there, (0, 0), host=host)
+
+
+# -- how they are read ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Ports that one process of perfquery reads.
+
+    Attributes:
+        lid: of the node.
+        text: its argument, ``1-12,15``.
+        ports: by number on the node.
+    """
+
+    lid: Lid
+    text: str
+    ports: Mapping[int, PortId]
+
+
+def queries(fabric: Fabric, cables: Iterable[Cable]) -> tuple[Query, ...]:
+    """What to read: both ends of an ISL, the switch's end of a host's cable (or the only end)."""
+    wanted: dict[PortId, set[int]] = {}
+    for cable in cables:
+        ends = [end.id for end in cable.link.ends]
+        switch_ends = [end for end in ends if fabric.node_of(end).is_switch]
+        for end in switch_ends or ends[:1]:
+            owner = fabric.nodes[end.guid]
+            wanted.setdefault(PortId(owner.guid, 0 if owner.is_switch else end.port), set()).add(
+                end.port
+            )
+    found = []
+    for key in sorted(wanted):
+        node = fabric.nodes[key.guid]
+        port = node.ports.get(key.port)
+        lid = node.lid if node.is_switch else (None if port is None else port.lid)
+        if lid is None:
+            continue
+        for text, numbers in _ranges(sorted(wanted[key])):
+            found.append(Query(lid, text, {n: PortId(key.guid, n) for n in numbers}))
+    return tuple(found)
+
+
+def _ranges(numbers: list[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Numbers as perfquery takes them, ``1-12,15``, at most `MOST_PORTS` numbers a time."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and spans[-1][-1] == number - 1:
+            spans[-1].append(number)
+        else:
+            spans.append([number])
+    some: list[list[int]] = []
+    room = MOST_PORTS
+    for span in spans:
+        cost = 1 if len(span) == 1 else 2
+        if cost > room:
+            yield _text(some)
+            some, room = [], MOST_PORTS
+        some.append(span)
+        room -= cost
+    if some:
+        yield _text(some)
+
+
+def _text(spans: list[list[int]]) -> tuple[str, tuple[int, ...]]:
+    parts = [str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans]
+    return ",".join(parts), tuple(number for span in spans for number in span)

@@ -1,0 +1,242 @@
+"""Processes on many hosts that begin together, are watched while they run, and all end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from ibaccept.bundle import CapturedResult
+from ibaccept.evidence import CaptureRef
+from ibaccept.load.inputs import Pace
+from ibaccept.load.result import Spread
+from ibaccept.snapshot import NotSeen
+from ibaccept.transport import Argv, CommandResult, Host, Running, Transport, TransportError
+from ibaccept.transport.running import start_many
+
+Job = tuple[Host, Argv]
+
+_TICK = 0.1
+
+
+def captures_of(result: CommandResult) -> tuple[CaptureRef, ...]:
+    """Where a result says why it is none: the last line of stderr, or of stdout."""
+    if not isinstance(result, CapturedResult):
+        return ()
+    for file, text in ((result.stderr_file, result.error_text), (result.stdout_file, result.text)):
+        lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+        if file and lines:
+            return (CaptureRef(file, *lines[-1]),)
+    return (CaptureRef(result.stdout_file, None, ""),) if result.stdout_file else ()
+
+
+def file_of(result: CommandResult) -> str:
+    """The captured stdout, relative to the run's folder."""
+    return result.stdout_file if isinstance(result, CapturedResult) else ""
+
+
+def why_not(what: str, step: str, result: CommandResult | TransportError) -> NotSeen | None:
+    """Why a result cannot be taken; None where the command ended with exit code 0.
+
+    Args:
+        what: that is not seen then.
+        step: of the run, for the sentence.
+        result: of one host.
+    """
+    if isinstance(result, TransportError):
+        return NotSeen(what, f"{step}: {result}", "see whether the host is up and can be reached")
+    said = _said(result)
+    problem = result.problem()
+    if problem is not None:
+        return NotSeen(what, f"{step}: {problem}{said}", "", captures_of(result))
+    if result.exit_code != 0:
+        return NotSeen(
+            what,
+            f"{step}: {result.host}: {result.argv[0]} ended with exit code {result.exit_code}"
+            f"{said or ': it printed nothing'}",
+            f"run it there by hand: {' '.join(result.argv)}",
+            captures_of(result),
+        )
+    return None
+
+
+def _said(result: CommandResult) -> str:
+    for text in (result.error_text, result.text):
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if lines:
+            return f": {lines[-1][:300]}"
+    return ""
+
+
+@dataclass
+class Clocks:
+    """By how much each host's clock is ahead of ours, from every result that came of it.
+
+    A result of a host lies between the moments we sent it and had it back; that bounds the
+    difference from both sides, and the bounds of several results narrow it.
+    """
+
+    bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def note(self, result: CommandResult) -> None:
+        """Take what a result tells."""
+        if not isinstance(result, CapturedResult) or result.start is None or result.end is None:
+            return
+        if result.sent is None or result.received is None:
+            return
+        low, high = self.bounds.get(result.host, (float("-inf"), float("inf")))
+        new_low = max(low, result.end - result.received)
+        new_high = min(high, result.start - result.sent)
+        # a clock that was set meanwhile has no single difference: the newest counts
+        if new_low > new_high:
+            new_low, new_high = result.end - result.received, result.start - result.sent
+        self.bounds[result.host] = (new_low, new_high)
+
+    def ahead(self, host: str) -> tuple[float, float] | None:
+        """Seconds a host's clock is ahead of ours, and by how much that can be wrong."""
+        if host not in self.bounds:
+            return None
+        low, high = self.bounds[host]
+        return (low + high) / 2, (high - low) / 2
+
+    def spread(self, starts: Mapping[str, float]) -> Spread | None:
+        """How far apart starts are, by host and its own clock."""
+        if not starts:
+            return None
+        fixed = {}
+        uncertain = 0.0
+        for host, start in starts.items():
+            ahead, unsure = self.ahead(host.partition("#")[0]) or (0.0, float("inf"))
+            fixed[host] = start - ahead
+            uncertain = max(uncertain, unsure)
+        first, last = min(fixed, key=fixed.__getitem__), max(fixed, key=fixed.__getitem__)
+        return Spread(
+            fixed[last] - fixed[first],
+            2 * uncertain,
+            first.partition("#")[0],
+            last.partition("#")[0],
+        )
+
+    def apart(self, limit: float) -> tuple[NotSeen, ...]:
+        """Hosts whose clock surely differs from most by more than ``limit`` seconds."""
+        known = {host: self.ahead(host) for host in self.bounds}
+        middles = sorted(ahead[0] for ahead in known.values() if ahead is not None)
+        if not middles:
+            return ()
+        usual = middles[len(middles) // 2]
+        return tuple(
+            NotSeen(
+                f"the time on {host}",
+                f"{host}: its clock is {abs(ahead[0] - usual):.1f} s "
+                f"{'ahead of' if ahead[0] > usual else 'behind'} most of the others; times from it "
+                "are set right by that",
+                "let it follow the site's time server",
+            )
+            for host, ahead in known.items()
+            if ahead is not None and abs(ahead[0] - usual) - ahead[1] > limit
+        )
+
+
+@dataclass
+class Together:
+    """A set of started processes. Use as a context manager: none outlives it.
+
+    Attributes:
+        running: by number of the job.
+        results: what has come so far, by number of the job.
+        started: processes started.
+    """
+
+    transport: Transport
+    pace: Pace
+    clocks: Clocks
+    running: dict[int, Running] = field(default_factory=dict)
+    results: dict[int, CommandResult | TransportError] = field(default_factory=dict)
+    started: int = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self, jobs: Sequence[Job], *, timeout: float, held: bool = False) -> None:
+        """Start jobs, numbered on from those there are; held ones wait for ``release``."""
+        first = self.started
+        self.started += len(jobs)
+        begun = start_many(
+            self.transport, jobs, timeout=timeout, held=held, fan_out=self.pace.fan_out
+        )
+        for number, one in enumerate(begun, first):
+            if isinstance(one, TransportError):
+                self.results[number] = one
+            else:
+                self.running[number] = one
+        self.poll()
+
+    def release(self, numbers: Sequence[int]) -> None:
+        """Let held processes begin, one right after the other."""
+        for number in numbers:
+            if number in self.running:
+                self.running[number].release()
+
+    def poll(self) -> bool:
+        """Take the results there are; whether all have ended."""
+        for number in list(self.running):
+            self._take(number, self.running[number].poll)
+        return not self.running
+
+    def _take(self, number: int, take: Callable[[], CommandResult | None]) -> None:
+        try:
+            result = take()
+        except TransportError as error:
+            self.results[number] = error
+            del self.running[number]
+            return
+        if result is not None:
+            self.results[number] = result
+            self.clocks.note(result)
+            del self.running[number]
+
+    def wait(self, numbers: Sequence[int], meanwhile: Callable[[], None]) -> None:
+        """Poll until those have ended (their own time limits them), with ``meanwhile`` between."""
+        while not self.has_ended(numbers):
+            meanwhile()
+            self.poll()
+
+    def has_ended(self, numbers: Sequence[int]) -> bool:
+        """Whether all of those have ended, as far as the last poll saw."""
+        return all(number in self.results for number in numbers)
+
+    def any_ended(self, numbers: Sequence[int]) -> bool:
+        """Whether one of those has ended, as far as the last poll saw."""
+        return any(number in self.results for number in numbers)
+
+    def finish(self, seconds: float) -> None:
+        """Give what still runs a moment to end by itself, then stop it."""
+        for _ in range(round(seconds / _TICK)):
+            if self.poll():
+                return
+            self.pace.sleep(_TICK)
+        self.stop()
+
+    def stop(self) -> None:
+        """End what still runs, many at a time, and take the results."""
+        left = dict(self.running)
+        if not left:
+            return
+        with ThreadPoolExecutor(min(self.pace.fan_out, len(left))) as pool:
+            for _ in pool.map(lambda number: self._take(number, left[number].stop), left):
+                pass
+
+    @property
+    def ended(self) -> tuple[int, int]:
+        """Processes started, and those seen to end."""
+        return self.started, len(self.results)
