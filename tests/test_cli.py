@@ -98,6 +98,10 @@ def test_commands_are_all_printed_with_what_they_are_for(capsys):
     assert command_text(commands.PERFQUERY_X) == "perfquery [-C HCA] [-P PORT] -x LID PORT"
     assert command_text(commands.SAQUERY_LFTR) == "saquery [-C HCA] [-P PORT] LFTR LID/BLOCK"
     assert command_text(commands.IBSTAT) == "ibstat"
+    one = commands.Command(
+        "x", ("tool", "--in={path}/data", "{path}"), "", select=False, options=(("-d", "device"),)
+    )
+    assert command_text(one) == "tool [-d DEVICE] --in=PATH/data PATH"
 
 
 def test_the_sudoers_file_goes_to_standard_output(capsys):

@@ -104,7 +104,7 @@ def test_check_lists_entries_hosts_and_commands(capsys):
     assert out[asked + 1 : asked + 4] == [
         "    node[01-02],stor-[1-2]",
         "Only with --load, for clean-load:",
-        "  load is made on node[01-02],stor-[1-2]",
+        "  load is made on node[01-02],stor-[1-2], by no other commands than:",
     ]
 
 

@@ -99,7 +99,7 @@ def spread(options: argparse.Namespace) -> int:
     if not found.groups:
         say("no cable between switches is crossed")
     complain(ADAPTIVE)
-    return _judge(found, limit)
+    return _judge(found, limit, len(receivers.lids))
 
 
 def _limit(text: str | None) -> int | Literal["even"] | None:
@@ -178,35 +178,54 @@ def _rows(rows: tuple[SpreadRow, ...], receivers: JobLids) -> list[str]:
     return columns(lines, right=(1,))
 
 
-def _judge(found: Spread, limit: int | Literal["even"] | None) -> int:
-    """The exit code; with a limit also a sentence. What is not known is never good."""
+def _judge(found: Spread, limit: int | Literal["even"] | None, lids: int) -> int:
+    """The exit code; with a limit also a sentence. What is not known is never good.
+
+    Args:
+        found: the counts.
+        limit: LIDs on the fullest cable at most; None where nothing is judged.
+        lids: all that receive, those that are counted on no cable included.
+    """
     reach = found.reach
     unknown = reach is None or reach.unknown > 0 or reach.pairs == 0
     if limit is None:
         return NOT_SEEN if unknown else DONE
-    full = [
-        group for group in found.groups if group.worst > (group.bound if limit == "even" else limit)
-    ]
-    say()
-    for group in full:
-        allowed = group.bound if limit == "even" else limit
-        say(
-            f"NOT MET: {clean(group.name)} puts {group.worst} LIDs on one cable, and {allowed} are "
-            "allowed"
-        )
     undelivered = 0 if reach is None else reach.undelivered
+    say()
+    bad = False
+    for group in found.groups:
+        allowed = limit
+        if allowed == "even":
+            # LIDs that are counted nowhere might have to share these cables too.
+            whole = not unknown and not undelivered
+            allowed = group.bound if whole else -(-lids // max(group.usable, 1))
+        if group.worst > allowed:
+            bad = True
+            say(
+                f"NOT MET: {clean(group.name)} puts {group.worst} LIDs on one cable, and {allowed} "
+                "are allowed"
+            )
     if undelivered:
         say(f"NOT MET: {count(undelivered)} pairs are not delivered")
-    if full or undelivered:
+    if bad or undelivered:
         return ANSWER_NO
+    why = _why_not_judged(found, limit, unknown=unknown)
+    say("MET" if why is None else f"NOT JUDGED: {why}")
+    return DONE if why is None else NOT_SEEN
+
+
+def _why_not_judged(found: Spread, limit: int | Literal["even"], *, unknown: bool) -> str | None:
     if unknown:
-        say("NOT JUDGED: routes lead over table entries that were not read")
-        return NOT_SEEN
+        return "routes lead over table entries that were not read"
     if not found.groups:
-        say("NOT JUDGED: no cable between switches is crossed, so there is nothing to spread")
-        return NOT_SEEN
-    say("MET")
-    return DONE
+        return "no cable between switches is crossed, so there is nothing to spread"
+    longer = sum(group.longer for group in found.groups)
+    if limit == "even" and longer:
+        return (
+            f"{count(longer)} times a LID leaves by a cable that is on no shortest way to it, so "
+            "the even share of the shortest ways is no measure; give --per-cable a number"
+        )
+    return None
 
 
 # -- route ---------------------------------------------------------------------------------------

@@ -197,9 +197,9 @@ def _what_runs(inputs: Inputs) -> Iterator[str]:
     for host in observers:
         yield f"    {host_text(host)}"
     yield f"  and sends to {rest} no other commands than:"
-    for command in commands.ALL:
-        if command.effect == "read-only":
-            yield f"    {_as(command_text(command), root=command.root, hosts=observers)}"
+    looking = [c for c in commands.ALL if c.root or c.template[0] == commands.IBSTAT.template[0]]
+    for command in looking:
+        yield f"    {_as(command_text(command), root=command.root, hosts=observers)}"
     asked = inputs.job_hosts()
     if asked:
         yield "  to ask for their LIDs (read-only), ibstat on:"
@@ -211,9 +211,9 @@ def _what_runs(inputs: Inputs) -> Iterator[str]:
     yield f"Only with --load, for {', '.join(loaded)}:"
     if inputs.job is not None:
         names = dict.fromkeys((*inputs.job.clients, *inputs.job.storage))
-        yield f"  load is made on {fold(names)}"
+        yield f"  load is made on {fold(names)}, by no other commands than:"
     for command in commands.ALL:
-        if command.effect == "load":
+        if command not in looking:
             yield f"    {command_text(command)}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import platform
+import re
 from pathlib import Path
 
 from ibaccept import __version__
@@ -46,12 +47,10 @@ def commands(options: argparse.Namespace) -> int:
 def command_text(command: Command) -> str:
     """``perfquery [-C HCA] [-P PORT] -x LID PORT``."""
     tool, *rest = command.template
-    words = [part.replace("{", "").replace("}", "") if "{" in part else part for part in rest]
-    shown = [
-        word.upper() if part.startswith("{") else word
-        for word, part in zip(words, rest, strict=True)
-    ]
-    return " ".join([tool, *(["[-C HCA] [-P PORT]"] if command.select else []), *shown])
+    selection = ["[-C HCA] [-P PORT]"] if command.select else []
+    options = [f"[{flag} {key.upper()}]" for flag, key in command.options]
+    words = [re.sub(r"\{(\w+)\}", lambda found: found[1].upper(), part) for part in rest]
+    return " ".join([tool, *selection, *options, *words])
 
 
 def schema(options: argparse.Namespace) -> int:

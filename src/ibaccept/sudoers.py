@@ -77,6 +77,8 @@ def sudoers(
     for command in chosen:
         if not command.root:
             continue
+        if command.options:
+            raise ValueError(f"{command.name} needs root and has options: spell them here first")
         alias = f"IBACCEPT_{re.sub(r'[^A-Z0-9]+', '_', command.name.upper())}"
         aliases.append(alias)
         arguments = _globs(command, hcas) if old else _expressions(command)
