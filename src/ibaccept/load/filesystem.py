@@ -11,10 +11,9 @@ from ibaccept.evidence import CaptureRef
 from ibaccept.inventory import InventoryHost
 from ibaccept.load.inputs import Direction, FilesystemLoad, Pace
 from ibaccept.load.result import ClientRate, DataSet, FilesystemRun
-from ibaccept.load.together import Clocks, Job, Together, captures_of, file_of, why_not
-from ibaccept.load.tools import elbencho, fio, ior
+from ibaccept.load.together import Clocks, Job, Together, captures_of, file_of, run_all, why_not
 from ibaccept.load.watch import Watch
-from ibaccept.parse import ParseError, meminfo
+from ibaccept.parse import ParseError, elbencho, fio, ior, meminfo
 from ibaccept.snapshot import NotSeen
 from ibaccept.transport import Argv, CommandResult, Transport, TransportError
 from ibaccept.units import Bandwidth
@@ -50,7 +49,8 @@ class FilesystemRunner:
     def data_set(self) -> DataSet | NotSeen:
         """The data set against the memory of clients and servers, or why it is too small."""
         hosts = list({host.name: host for host in (*self.clients, *self.storage)}.values())
-        results = self.transport.run_many(
+        results = run_all(
+            self.transport,
             [(host.transport, commands.MEMINFO.argv()) for host in hosts],
             timeout=commands.MEMINFO.timeout,
             fan_out=self.pace.fan_out,
@@ -120,7 +120,8 @@ class FilesystemRunner:
         for number, host in enumerate(self.clients, 1):
             run = f"ibaccept-{self.token}-{number}"
             jobs.append((host, run, commands.MKDIR.argv(path=self.load.path, run=run)))
-        results = self.transport.run_many(
+        results = run_all(
+            self.transport,
             [(host.transport, argv) for host, _, argv in jobs],
             timeout=commands.MKDIR.timeout,
             fan_out=self.pace.fan_out,
@@ -142,7 +143,8 @@ class FilesystemRunner:
             return ()
         path = self.load.path
         hosts = [host for host in self.clients if host.name in self.made]
-        results = self.transport.run_many(
+        results = run_all(
+            self.transport,
             [
                 (host.transport, commands.REMOVE.argv(path=path, run=self.made[host.name]))
                 for host in hosts
@@ -287,29 +289,39 @@ class FilesystemRunner:
 
     def _read(self, host: str, direction: Direction, result: CommandResult) -> ClientRate | None:
         """What one process printed; None where it moved nothing."""
-        capture = CaptureRef(file_of(result), None, "")
         asked = (self.load.size_per_client or 0) // self.load.processes
+        found: tuple[int, float] | None
         if self.load.tool == "fio":
-            job = fio.parse(result.text).jobs[0]
-            side = job.write if direction == "write" else job.read
-            if job.error:
-                raise ParseError(fio.TOOL, f"its job ended with error {job.error}")
-            if side is None:
-                return None
-            return ClientRate(host, side.moved, side.seconds, Bandwidth(side.rate), capture)
-        if self.load.tool == "elbencho":
-            phases = [p for p in elbencho.parse(result.text) if p.name == direction.upper()]
-            if not phases:
-                return None
-            phase = phases[-1]
-            moved = phase.moved if phase.moved is not None else round(phase.rate * phase.seconds)
-            return ClientRate(host, moved, phase.seconds, Bandwidth(phase.rate), capture)
-        rows = [row for row in ior.parse(result.text) if row.access == direction]
-        if not rows:
+            total = fio.parse(result.text).total(direction)
+            found = None if total is None else (total.bytes, total.seconds)
+        elif self.load.tool == "elbencho":
+            found = _elbencho(result.text, direction)
+        else:
+            found = _ior(result.text, direction, asked)
+        if found is None:
             return None
-        row = rows[-1]
-        seconds = row.seconds if row.seconds is not None else asked / row.rate
-        return ClientRate(host, asked, seconds, Bandwidth(row.rate), capture)
+        moved, seconds = found
+        capture = CaptureRef(file_of(result), None, "")
+        return ClientRate(host, moved, seconds, Bandwidth(moved / seconds), capture)
+
+
+def _elbencho(text: str, direction: Direction) -> tuple[int, float] | None:
+    phases = [p for p in elbencho.parse(text) if p.operation == direction.upper()]
+    if not phases or phases[-1].bytes_per_second is None:
+        return None
+    phase = phases[-1]
+    if phase.bytes is not None:
+        return phase.bytes, phase.seconds
+    return round((phase.bytes_per_second or 0.0) * phase.seconds), phase.seconds
+
+
+def _ior(text: str, direction: Direction, asked: int) -> tuple[int, float] | None:
+    run = ior.parse(text)[-1]
+    found = run.write if direction == "write" else run.read
+    if found is None or found.bytes_per_second <= 0:
+        return None
+    moved = run.moved_bytes if run.moved_bytes is not None else asked
+    return moved, moved / found.bytes_per_second
 
 
 def _starts(

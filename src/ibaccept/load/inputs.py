@@ -34,7 +34,7 @@ class FilesystemLoad:
         cached: a data set that caches can hold is meant.
         engine: fio's I/O engine.
         direct: past the clients' page cache.
-        recorded: text of the site's own result, for ``recorded``.
+        recorded: texts of the site's own results, for ``recorded``: one a direction.
     """
 
     tool: Literal["fio", "ior", "elbencho", "recorded"]
@@ -48,7 +48,7 @@ class FilesystemLoad:
     cached: bool = False
     engine: Literal["libaio", "io_uring", "posixaio", "psync"] = "libaio"
     direct: bool = True
-    recorded: str | None = None
+    recorded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

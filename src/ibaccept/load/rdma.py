@@ -15,7 +15,7 @@ from ibaccept.evidence import CaptureRef
 from ibaccept.inventory import InventoryHost
 from ibaccept.load.inputs import FIRST_PORT, Direction, Pace, RdmaLoad
 from ibaccept.load.result import Pair, PairRate, RdmaRun
-from ibaccept.load.together import Clocks, Job, Together, captures_of, file_of, why_not
+from ibaccept.load.together import Clocks, Job, Together, captures_of, file_of, run_all, why_not
 from ibaccept.load.watch import Watch
 from ibaccept.parse import ParseError, perftest, ss
 from ibaccept.snapshot import NotSeen
@@ -201,7 +201,8 @@ class RdmaRunner:
 
     def _listening(self, hosts: Sequence[str]) -> dict[str, frozenset[int] | NotSeen]:
         argv = commands.SS.argv()
-        results = self.transport.run_many(
+        results = run_all(
+            self.transport,
             [(self.hosts[name].transport, argv) for name in hosts],
             timeout=commands.SS.timeout,
             fan_out=self.pace.fan_out,

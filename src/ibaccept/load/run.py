@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal
 
 from ibaccept import commands
+from ibaccept.bundle import load as load_bundle
 from ibaccept.commands import Command
 from ibaccept.errors import InputError
 from ibaccept.inventory import InventoryHost
@@ -17,10 +21,10 @@ from ibaccept.load.filesystem import FilesystemRunner
 from ibaccept.load.inputs import Direction, LoadInputs, Pace, RdmaLoad
 from ibaccept.load.rdma import RdmaRunner, pairs_of
 from ibaccept.load.reckon import Reckoning
-from ibaccept.load.recorded import read_recorded
 from ibaccept.load.result import (
     Balance,
     CableWatch,
+    ClientRate,
     FilesystemRun,
     LinkCeiling,
     LoadRuns,
@@ -28,14 +32,16 @@ from ibaccept.load.result import (
     RateState,
     RdmaRun,
 )
-from ibaccept.load.together import Clocks, why_not
+from ibaccept.load.together import Clocks, run_all, why_not
 from ibaccept.load.watch import Watch
 from ibaccept.model import Rate
 from ibaccept.nodeset import fold
+from ibaccept.parse import recorded
 from ibaccept.parse.ibstat import IbStat
 from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot
 from ibaccept.transport import CommandResult, Transport
 from ibaccept.transport.replay import RecordingTransport
+from ibaccept.units import Bandwidth
 
 LABEL = "load"
 """Under which everything is recorded; a replay of the load asks for nothing else."""
@@ -140,7 +146,8 @@ class _Runs:
 
     def _version(self, command: Command, hosts: Sequence[InventoryHost]) -> None:
         tool = command.template[0]
-        results = self.transport.run_many(
+        results = run_all(
+            self.transport,
             [(host.transport, command.argv()) for host in hosts],
             timeout=command.timeout,
             fan_out=self.pace.fan_out,
@@ -228,9 +235,7 @@ class _Runs:
                 found.append(run)
                 self.problems += run.unseen
                 self._note_left(run.ended, name)
-                self._reckoned(
-                    name, direction, cables, watch, lambda r, run=run: _rdma_balance(r, run)
-                )
+                self._reckoned(name, direction, cables, watch, partial(_rdma_balance, run))
             self.rdma[direction] = tuple(found)
 
     def _runner(self, load: RdmaLoad) -> RdmaRunner:
@@ -278,13 +283,8 @@ class _Runs:
         if load is None:
             return
         if load.tool == "recorded":
-            found = read_recorded(load.recorded or "", [h.name for h in self.inputs.clients])
-            if isinstance(found, NotSeen):
-                self.problems.append(found)
-                self.filesystem = {"write": found, "read": found}
-            else:
-                self.filesystem = found
-                self.problems += [part for part in found.values() if isinstance(part, NotSeen)]
+            for text in load.recorded:
+                self._recorded(text)
             return
         runner = FilesystemRunner(
             self.transport,
@@ -313,9 +313,7 @@ class _Runs:
                 self.filesystem[direction] = run
                 self.problems += [part for part in run.unseen if part not in self.problems]
                 self._note_left(run.ended, name)
-                self._reckoned(
-                    name, direction, cables, watch, lambda r, run=run: _bytes_balance(r, run)
-                )
+                self._reckoned(name, direction, cables, watch, partial(_bytes_balance, run))
                 # what was not written cannot be read back
                 without = {
                     client: NotSeen(f"the read rate of {client}", part.reason, part.hint)
@@ -325,6 +323,37 @@ class _Runs:
         finally:
             self.left += runner.remove()
 
+    def _recorded(self, text: str) -> None:
+        """A result of the site's own benchmark, of the nodes that are judged."""
+        clients = [host.name for host in self.inputs.clients]
+        try:
+            run = recorded.parse(text, name="recorded result")
+        except InputError as error:
+            self.problems.append(NotSeen("the recorded result", f"recorded: {error}"))
+            return
+        if sorted(run.nodes) != sorted(clients):
+            part = NotSeen(
+                f"the recorded {run.direction} run",
+                f"recorded: it is of {fold(run.nodes)}, the job is {fold(clients)}",
+                f"judge the nodes that were loaded: --job='{fold(run.nodes)}'",
+            )
+            self.problems.append(part)
+            self.filesystem[run.direction] = part
+            return
+        rates: dict[str, ClientRate | NotSeen] = {
+            client: ClientRate(client, moved, run.seconds, Bandwidth(moved / run.seconds))
+            for client, moved in (run.per_client or {}).items()
+        }
+        self.filesystem[run.direction] = FilesystemRun(
+            run.direction,
+            f"recorded: {run.tool}",
+            rates,
+            None,
+            None,
+            run.end - run.start,
+            recorded=Bandwidth(run.bytes_per_second),
+        )
+
     def _note_left(self, ended: tuple[int, int], name: str) -> None:
         started, seen = ended
         if started != seen:
@@ -333,7 +362,7 @@ class _Runs:
             )
 
 
-def _rdma_balance(reckoning: Reckoning, run: RdmaRun) -> Balance | NotSeen:
+def _rdma_balance(run: RdmaRun, reckoning: Reckoning) -> Balance | NotSeen:
     total = run.total
     if total is None:
         return NotSeen("bytes on the cables against the benchmark", "a pair was not measured")
@@ -344,7 +373,7 @@ def _rdma_balance(reckoning: Reckoning, run: RdmaRun) -> Balance | NotSeen:
     return balance_of(grown.per_second, total.bytes_per_second * (mtu + OVERHEAD) / mtu, "bytes/s")
 
 
-def _bytes_balance(reckoning: Reckoning, run: FilesystemRun) -> Balance | NotSeen:
+def _bytes_balance(run: FilesystemRun, reckoning: Reckoning) -> Balance | NotSeen:
     moved = run.moved
     if moved is None:
         return NotSeen("bytes on the cables against the benchmark", "a client was not measured")
@@ -354,9 +383,21 @@ def _bytes_balance(reckoning: Reckoning, run: FilesystemRun) -> Balance | NotSee
     return balance_of(grown.delta, moved * (MTU + OVERHEAD) / MTU, "bytes")
 
 
-def balance_of(cable: float, benchmark: float, what: str) -> Balance:
+def balance_of(cable: float, benchmark: float, what: Literal["bytes", "bytes/s"]) -> Balance:
     """Compare what cables counted with what a benchmark claims, headers added to the latter."""
-    explained = None
+    explained: Literal["cached", "other-traffic"] | None = None
     if abs(cable / benchmark - 1) > TOLERANCE:
         explained = "cached" if cable < benchmark else "other-traffic"
-    return Balance(cable, benchmark, what, explained)  # type: ignore[arg-type] # literals above
+    return Balance(cable, benchmark, what, explained)
+
+
+def token_of(run_dir: Path) -> str | None:
+    """The token of a recorded load run, for its replay; None where it made no files.
+
+    Raises:
+        BundleError: there is no whole bundle.
+    """
+    for entry in load_bundle(run_dir):
+        if entry.label == LABEL and entry.argv[0] == "mkdir":
+            return entry.argv[-1].rsplit("ibaccept-", 1)[-1].split("-")[0]
+    return None

@@ -70,6 +70,30 @@ def _said(result: CommandResult) -> str:
     return ""
 
 
+def run_all(
+    transport: Transport, jobs: Sequence[Job], *, timeout: float, root: bool = False, fan_out: int
+) -> list[CommandResult | TransportError]:
+    """One short command on each of many hosts, as ``Transport.run_many``.
+
+    Ctrl-C does not close the transport here: what a load run started still has to be ended, and
+    its files removed, over it.
+    """
+
+    def attempt(job: Job) -> CommandResult | TransportError:
+        try:
+            return transport.run(*job, timeout=timeout, root=root)
+        except TransportError as error:
+            return error
+
+    if not jobs:
+        return []
+    pool = ThreadPoolExecutor(min(fan_out, len(jobs)), thread_name_prefix="ibaccept")
+    try:
+        return list(pool.map(attempt, jobs))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
 @dataclass
 class Clocks:
     """By how much each host's clock is ahead of ours, from every result that came of it.

@@ -14,7 +14,7 @@ from ibaccept.counters import EXTENDED_BITS, WIDTH
 from ibaccept.inventory import InventoryHost
 from ibaccept.load.cables import Query
 from ibaccept.load.inputs import Pace
-from ibaccept.load.together import why_not
+from ibaccept.load.together import run_all, why_not
 from ibaccept.model import PortId
 from ibaccept.parse import ParseError, perfquery
 from ibaccept.snapshot import NotSeen
@@ -110,8 +110,12 @@ class Watch:
     ) -> Iterator[list[CommandResult | TransportError]]:
         parts = [self._argvs(query, extended=extended) for query, extended in jobs]
         flat = [(self.observer.transport, argv) for argvs in parts for argv in argvs]
-        results = self.transport.run_many(
-            flat, timeout=commands.PERFQUERY_X_PORTS.timeout, root=True, fan_out=_AT_A_TIME
+        results = run_all(
+            self.transport,
+            flat,
+            timeout=commands.PERFQUERY_X_PORTS.timeout,
+            root=True,
+            fan_out=_AT_A_TIME,
         )
         number = 0
         for argvs in parts:
