@@ -311,6 +311,8 @@ class _Rating:
         for number, (flow, (source, sink), _path) in enumerate(carried):
             self._share(number, source, ("send", "nic"))
             self._share(number, sink, ("receive", "nic"))
+            for host, way in ((source, "out"), (sink, "in")):
+                self._member((host, way), self._traffic.limit(host, "pace"), number)
             if flow.cap != float("inf"):
                 self._member(id(flow), flow.cap, number)
             if flow.client is not None:

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from ibaccept.lab.plane import MEMORY, MOUNT, NO_WRITE, SCRATCH
+from ibaccept.lab.shims import SYSTEM_PATH
 
 FILE_TOOLS = ("df", "find", "ls", "mkdir", "rm", "rmdir", "stat", "touch")
 """Tools that see the simulated file system."""
@@ -20,10 +21,13 @@ FILE_TOOLS = ("df", "find", "ls", "mkdir", "rm", "rmdir", "stat", "touch")
 _PYTHON = """\
 #!/bin/sh
 # A stand-in of the ibaccept lab; see its --version.
-exec {python} -I -S -c 'import sys; sys.path.insert(0, {lab!r})
-from standins.{module} import main
-sys.exit(main({argument}))' "$@"
+exec {python} -I -S -c {script} "$@"
 """
+
+_SCRIPT = """\
+import sys; sys.path.insert(0, {lab!r})
+from standins.{module} import main
+sys.exit(main({argument}))"""
 
 _FIO = """\
 #!/bin/sh
@@ -55,9 +59,10 @@ for word; do
     esac
     set -- "$@" "$word"
 done
-[ -n "$here" ] || exec {real} "$@"
+PATH={path}
+[ -n "$here" ] || exec {name} "$@"
 exec 3>&1
-said=$({real} "$@" 2>&1 >&3)
+said=$({name} "$@" 2>&1 >&3)
 code=$?
 [ -z "$said" ] || printf '%s\\n' "$said" | sed "s|${scratch}|${mount}|g" >&2
 exit "$code"
@@ -107,7 +112,7 @@ def equip(folder: Path) -> None:
             mount=MOUNT,
             scratch=SCRATCH,
             no_write=NO_WRITE,
-            real=f"/usr/bin/{name}",
+            path=SYSTEM_PATH,
             writes=int(verb is not None),
             verb=verb,
         )
@@ -116,12 +121,8 @@ def equip(folder: Path) -> None:
 
 
 def _python(module: str, argument: str) -> str:
-    return _PYTHON.format(
-        python=shlex.quote(sys.executable),
-        lab=str(Path(__file__).parent),
-        module=module,
-        argument=argument,
-    )
+    script = _SCRIPT.format(lab=str(Path(__file__).parent), module=module, argument=argument)
+    return _PYTHON.format(python=shlex.quote(sys.executable), script=shlex.quote(script))
 
 
 def _write(path: Path, text: str) -> None:

@@ -16,6 +16,7 @@ import paramiko
 from ibaccept.lab import backend as contract
 from ibaccept.lab import faults
 from ibaccept.lab.backend import Backend
+from ibaccept.lab.plane import Plane
 from ibaccept.lab.scenario import Scenario
 from ibaccept.lab.server import Request, Run
 from ibaccept.transport.wrap import read_exec_string, unwrap
@@ -60,11 +61,13 @@ class PlayedHosts:
         fabric: Backend,
         folder: Path,
         key: paramiko.PKey,
+        plane: Plane,
     ) -> None:
         self._play = play
         self._fabric = fabric
         self._folder = folder
         self._key = key
+        self._plane = plane
         self._lock = threading.Lock()
         self._started: Counter[tuple[str, str]] = Counter()
         self._served: Counter[str] = Counter()
@@ -127,6 +130,7 @@ class PlayedHosts:
             "TMPDIR": str(self._folder / "home"),
             "USER": host,
             **self._fabric.environment(self._play.hosts.node(host)),
+            **self._plane.environment(host),
         }
         if host in self._no_sudo:
             env["IBACCEPT_LAB_SUDO"] = "refuse"

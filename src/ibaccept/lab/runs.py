@@ -267,7 +267,8 @@ class Runs:
 
     def ended(self, flow: Flow) -> None:
         """A flow of a given size is through."""
-        flow.size = None
+        # What is left is rounding.
+        flow.moved, flow.size = flow.size or flow.moved, None
         for session in tuple(self.sessions):
             run = session.run
             if run is not None and flow in run.flows and all(f.size is None for f in run.flows):
@@ -284,7 +285,7 @@ class Runs:
         session.run = None
         seconds = self._data.now - run.began
         if not run.size:
-            session.say("done", int(run.moved * run.claimed), f"{seconds:.9f}")
+            session.say("done", round(run.moved * run.claimed), f"{seconds:.9f}")
             return
         sides = len(run.flows)
         inside = run.moved if run.inside is None else run.inside

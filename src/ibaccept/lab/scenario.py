@@ -18,6 +18,7 @@ from ibaccept.errors import InputError
 from ibaccept.lab import topology
 from ibaccept.lab.faults import Fault, Strict
 from ibaccept.lab.netfile import NetFile
+from ibaccept.lab.traffic import Traffic
 from ibaccept.verdict import Outcome
 
 FOLDER = Path(__file__).parent / "scenarios"
@@ -198,6 +199,7 @@ class Scenario(Strict):
         expectations: name of a file beside the scenario, or the YAML itself.
         files: written beside the expectations, by name: what a site hands in.
         job: clients of the job, where not all of the group.
+        traffic: what data the fabric, its hosts and its storage can move.
         outcomes: by expectation id, all of them.
     """
 
@@ -212,6 +214,7 @@ class Scenario(Strict):
     files: dict[str, str] = Field(default_factory=dict)
     job: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
+    traffic: Traffic = Traffic()
     outcomes: dict[str, Outcome] = Field(default_factory=dict)
     result: Literal["ACCEPTED", "NOT ACCEPTED", "INCOMPLETE"] = "INCOMPLETE"
     evidence: tuple[ExpectedEvidence, ...] = ()
@@ -230,6 +233,9 @@ class Scenario(Strict):
             host = getattr(fault, "host", None)
             if host is not None and host not in self.hosts.names:
                 raise ValueError(f"a fault is of {host!r}, which is not among the hosts")
+        absent = sorted(self.traffic.names() - set(self.hosts.names))
+        if absent:
+            raise ValueError(f"the traffic is of {absent[0]!r}, which is not among the hosts")
         return self
 
     def expectations_text(self) -> str:

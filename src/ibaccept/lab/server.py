@@ -122,6 +122,7 @@ class _Transport(paramiko.Transport):
     def __init__(self, sock: socket.socket) -> None:
         super().__init__(sock)
         self.answered: dict[int, threading.Event] = {}
+        self.host = ""
 
     def _send_user_message(self, data: paramiko.Message) -> None:
         # Private in paramiko, which has no public way to know this or to send an exit-signal.
@@ -145,6 +146,10 @@ class _Session(paramiko.ServerInterface):
         return "publickey"
 
     def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
+        self._transport.host = username
+        if username in self._server.dead:
+            self._transport.close()
+            return AUTH_FAILED
         if not self._server.site.admits(username, key):
             return AUTH_FAILED
         self._host = username
@@ -196,6 +201,7 @@ class SshServer:
         self._lock = threading.Lock()
         self._transports: set[_Transport] = set()
         self._stopping = threading.Event()
+        self.dead: set[str] = set()
         self._pool = ThreadPoolExecutor(MAX_COMMANDS, thread_name_prefix="lab-exec")
         self._acceptor = threading.Thread(target=self._accept, name="lab-accept", daemon=True)
         self._wake_read, self._wake_write = socket.socketpair()
@@ -223,6 +229,14 @@ class SshServer:
             transport.join(5.0)
         self._wake_read.close()
         self._wake_write.close()
+
+    def power_off(self, host: str) -> None:
+        """A host is gone: its connections break, new ones are cut before anybody is let in."""
+        self.dead.add(host)
+        with self._lock:
+            gone = [transport for transport in self._transports if transport.host == host]
+        for transport in gone:
+            transport.close()
 
     def _accept(self) -> None:
         with selectors.DefaultSelector() as selector:

@@ -17,11 +17,14 @@ from ibaccept.errors import InputError
 from ibaccept.lab import faults, scenario
 from ibaccept.lab.access import new_key, write_inventory, write_ssh_config
 from ibaccept.lab.backend import Backend
+from ibaccept.lab.equip import equip
 from ibaccept.lab.hosts import Hook, PlayedHosts
-from ibaccept.lab.ibsim import IbsimBackend
-from ibaccept.lab.netfile import NetFile
+from ibaccept.lab.ibsim import CLIENTS, IbsimBackend
+from ibaccept.lab.netfile import NetFile, PortRef
+from ibaccept.lab.plane import Plane
 from ibaccept.lab.process import Processes
 from ibaccept.lab.server import Listener, SshServer
+from ibaccept.model import PortId
 
 BackendFactory = Callable[
     [NetFile, scenario.SubnetManager | None, Path, Processes, str],
@@ -75,7 +78,7 @@ class RunningLab:
         self._processes = Processes(token)
         atexit.register(self.stop)
         try:
-            net = self._topology()
+            net = self._net = self._topology()
             self.backend = BACKENDS[backend](net, play.sm, self.folder, self._processes, token)
             self.backend.start()
             self._serve()
@@ -118,7 +121,8 @@ class RunningLab:
         client, client_text = new_key()
         self.key_file.touch(mode=0o600)
         self.key_file.write_text(client_text)
-        self._site = PlayedHosts(self.scenario, self.backend, self.folder, client)
+        self._plane = self._start_plane()
+        self._site = PlayedHosts(self.scenario, self.backend, self.folder, client, self._plane)
         for fault in self.scenario.faults:
             self._arm(fault)
         main = Listener(new_key()[0])
@@ -150,7 +154,17 @@ class RunningLab:
         self._server = SshServer(
             self._site, self._processes, tuple(listeners), self.folder / "home", self.log
         )
+        self._plane.runs.power_off = self._server.power_off
         self._server.start()
+
+    def _start_plane(self) -> Plane:
+        """The data plane, and its stand-ins in the hosts' PATH."""
+        play = self.scenario
+        guids = {name: self._net.node(play.hosts.node(name)).guid for name in play.hosts.names}
+        plane = Plane(play.traffic, self.backend, play.hosts.storage, guids, self.folder, CLIENTS)
+        equip(self.folder / "bin")
+        plane.start()
+        return plane
 
     def _arm(self, fault: faults.Fault) -> None:
         """Let a fabric fault happen now, or when its moment comes."""
@@ -158,13 +172,13 @@ class RunningLab:
         hook: Hook
         match fault:
             case faults.Unlink():
-                hook = lambda: fabric.unlink(fault.cable)  # noqa: E731 - one line each reads best
+                hook = lambda: self._unlink(fault.cable)  # noqa: E731 - one line each reads best
             case faults.SetCounters():
                 hook = lambda: fabric.set_counters(fault.port, fault.counters)  # noqa: E731 - as above
             case faults.CountUp():
                 hook = lambda: fabric.add_counters(fault.port, fault.counters)  # noqa: E731 - as above
             case faults.ClearCounters():
-                hook = lambda: fabric.clear_counters(fault.port)  # noqa: E731 - as above
+                hook = lambda: self._clear(fault.port)  # noqa: E731 - as above
             case faults.Silence():
                 hook = lambda: fabric.silence(fault.node, fault.port, fault.attribute)  # noqa: E731 - as above
             case faults.NoSubnetManager():
@@ -175,6 +189,16 @@ class RunningLab:
             hook()
         else:
             self.after(fault.when.after.command, fault.when.after.nth, hook)
+
+    def _unlink(self, cable: PortRef) -> None:
+        self.backend.unlink(cable)
+        self._plane.tables_changed()
+
+    def _clear(self, port: PortRef | None) -> None:
+        self.backend.clear_counters(port)
+        self._plane.clear(
+            None if port is None else PortId(self._net.node(port.node).guid, port.port)
+        )
 
     def after(self, command: str, nth: int, hook: Hook) -> None:
         """Call ``hook`` right after the lab served ``command`` for the ``nth`` time (all hosts).
@@ -195,6 +219,8 @@ class RunningLab:
     def stop(self) -> None:
         """End the lab's processes and connections. May be called twice."""
         atexit.unregister(self.stop)
+        if hasattr(self, "_plane"):
+            self._plane.stop()
         if hasattr(self, "backend"):
             self.backend.stop()
         self._processes.stop()

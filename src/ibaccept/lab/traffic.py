@@ -57,6 +57,7 @@ class HostLimit(Part):
 
     Attributes:
         hosts: a node set.
+        pace: what it asks for or offers, in each direction: nothing waits for it in the fabric.
         nic: the adapter, in each direction (a PCIe slot of half the lanes).
         send: what leaves the host.
         receive: what the host takes; a slow receiver holds back the switch port that faces it.
@@ -66,6 +67,7 @@ class HostLimit(Part):
     """
 
     hosts: HostSet
+    pace: Payload | None = None
     nic: Payload | None = None
     send: Payload | None = None
     receive: Payload | None = None
@@ -84,7 +86,7 @@ class FileSystem(Part):
         cached: share of the bytes read that clients have in memory: no cable carries them.
     """
 
-    path: str = Field(default="/scratch", pattern=r"/[\w/.-]*\w\Z")
+    path: str = Field(default="/scratch", pattern=r"^/[\w/.-]*\w$")
     write: Payload | None = None
     read: Payload | None = None
     cached: Share = 0.0

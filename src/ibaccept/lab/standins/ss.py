@@ -31,7 +31,8 @@ def main() -> int:
     wanted = "".join(c for c in text if c.isdecimal())
     every = {SSH: 128, **dict.fromkeys(map(int, Link().ask("ports")[1:]), 1)}
     ports = [port for port in sorted(every) if not wanted or port == int(wanted)]
-    width = max([len("Port"), *(len(str(port)) for port in ports)])
+    heading = 0 if "H" in letters else len("Port")
+    width = max([heading, *(len(str(port)) for port in ports)])
     if "H" not in letters:
         sys.stdout.write(
             f"State  Recv-Q Send-Q Local Address:{'Port':<{width}} Peer Address:PortProcess\n"
