@@ -2,6 +2,7 @@
 
 from ibaccept.expect.counters import ErrorCounters
 from ibaccept.expect.look import WITHIN, growth_of, links_of, window_of
+from ibaccept.loadlook import LoadLook
 from ibaccept.plan import PlannedCable
 from ibaccept.prove import Evidence
 from ibaccept.snapshot import Snapshot
@@ -9,19 +10,23 @@ from ibaccept.verdict import judge, require
 
 
 def test_error_counters(
-    snapshot: Snapshot, expected: ErrorCounters, cable: PlannedCable | None, evidence: Evidence
+    snapshot: Snapshot,
+    expected: ErrorCounters,
+    cable: PlannedCable | None,
+    loads: LoadLook,
+    evidence: Evidence,
 ) -> None:
     """No error counter grows beyond its limit."""
     links = links_of(snapshot, expected.links, cable)
-    window = window_of(snapshot, expected)
+    window = loads.window() if expected.window == "load" else window_of(snapshot, expected)
 
     verdict = judge(
         links.items,
         expected=WITHIN,
         actual=growth_of(snapshot, window, expected),
         noun=links.noun,
-        as_ordered=f"have no error counter beyond its limit in {expected.window}",
-        not_as_ordered=f"have error counters beyond their limits in {expected.window}",
+        as_ordered=f"have no error counter beyond its limit in {expected.window_text}",
+        not_as_ordered=f"have error counters beyond their limits in {expected.window_text}",
     )
 
     require(verdict, evidence)

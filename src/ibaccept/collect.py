@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ibaccept import assemble, commands
@@ -194,6 +194,19 @@ def look(
         tuple(observer.warnings),
         tools,
     )
+
+
+def sweep_again(
+    transport: Transport,
+    inventory: Inventory,
+    snapshot: Snapshot,
+    progress: Callable[[str], None] = lambda _text: None,
+) -> Sweep | NotSeen:
+    """One more counter sweep by the observer of a look, for a window of one's own."""
+    if snapshot.observer is None:
+        return NotSeen("the error counters", "no observer can see the fabric")
+    observer = _Observer(transport, inventory.hosts[snapshot.observer], progress)
+    return _Raw.read(observer).sweep(snapshot.fabric_seen)
 
 
 # -- who looks -----------------------------------------------------------------------------------
@@ -520,7 +533,10 @@ def _mend(observer: _Observer, fabric: Fabric, table: SwitchTable) -> SwitchTabl
         lid=int(node.lid),
         block=table.top // BLOCK,
     )
-    if isinstance(block, NotSeen) or block.lid != node.lid:
+    if isinstance(block, NotSeen):
+        asked = tuple(f"{problem}: asked, and {block.reason}" for problem in table.problems)
+        return replace(table, problems=asked)
+    if block.lid != node.lid:
         return table
     try:
         return with_lftr(table, block.ports)

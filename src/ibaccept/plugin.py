@@ -17,6 +17,7 @@ from ibaccept.bench import Entry, item_id
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.expect.base import Expectation
 from ibaccept.expect.selector import planned_cables
+from ibaccept.loadlook import LoadLook
 from ibaccept.nodeset import fold
 from ibaccept.prove import Evidence
 from ibaccept.report.meta import RunMeta
@@ -30,6 +31,7 @@ from ibaccept.run import (
     keep_inputs,
     new_run_dir,
     replay_inputs,
+    take_loads,
     take_snapshot,
 )
 from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot
@@ -107,6 +109,7 @@ class Run:
     meta: dict[str, Any] = field(default_factory=dict)
     skipped: dict[str, NotRun] = field(default_factory=dict)
     _snapshot: Snapshot | None = None
+    _loads: LoadLook | None = None
 
     def snapshot(self) -> Snapshot:
         """The look at the fabric; made at most once per run."""
@@ -115,6 +118,25 @@ class Run:
                 self.run_dir, self.inputs, ssh_config=self.ssh_config, progress=self.progress
             )
         return self._snapshot
+
+    def loads(self, snapshot: Snapshot) -> LoadLook:
+        """The load runs; made at most once per run, when they are asked for."""
+        if self._loads is None:
+            declared = self.inputs.adaptive.state
+            self._loads = LoadLook(
+                snapshot,
+                self.inputs.job_lids,
+                lambda: take_loads(
+                    self.run_dir,
+                    self.inputs,
+                    snapshot,
+                    token=self.info.token,
+                    ssh_config=self.ssh_config,
+                    progress=self.progress,
+                ),
+                None if declared == "unknown" else declared == "on",
+            )
+        return self._loads
 
 
 RUN = pytest.StashKey[Run]()
@@ -389,6 +411,12 @@ def inputs(request: pytest.FixtureRequest) -> Inputs:
 
 
 @pytest.fixture
+def loads(request: pytest.FixtureRequest, snapshot: Snapshot) -> LoadLook:
+    """The load runs; made when the first entry under load asks for them."""
+    return request.config.stash[RUN].loads(snapshot)
+
+
+@pytest.fixture
 def evidence(request: pytest.FixtureRequest, snapshot: Snapshot, entry: Entry) -> Evidence:
     """Proves the findings of this test and keeps its verdict."""
     made = Evidence(snapshot, entry.completer(request.node.nodeid))
@@ -532,7 +560,8 @@ def pytest_sessionfinish(
     order = {item: number for number, item in enumerate(_ids(run))}
     verdicts = sorted(run.verdicts, key=lambda v: order.get(v.id, len(order)))
     result = write_all(run.run_dir, verdicts, meta, _not_run(config, run))
-    (run.run_dir / ".look.lock").unlink(missing_ok=True)
+    for lock in (".look.lock", ".load.lock"):
+        (run.run_dir / lock).unlink(missing_ok=True)
     if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
         worst = max(int(exitstatus), result.exit_code)
         session.exitstatus = pytest.ExitCode(worst)

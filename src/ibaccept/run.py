@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -16,14 +17,18 @@ from filelock import FileLock
 from ibaccept import assemble, commands
 from ibaccept.bundle import CAPTURES, Bundle, CapturedResult
 from ibaccept.bundle import load as load_bundle
-from ibaccept.collect import Look, look
+from ibaccept.collect import Look, look, sweep_again
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.expect.adaptive import AdaptiveRouting, without_secrets
 from ibaccept.expect.counters import ErrorCounters
 from ibaccept.expect.file import Expectations, load_expectations
+from ibaccept.expect.head import FilesystemWorkload, RdmaWorkload
 from ibaccept.expect.sides import JobSides, unasked_notes
 from ibaccept.inventory import Inventory, InventoryHost, job_nodes, load_inventory
 from ibaccept.lids import lids_of
+from ibaccept.load.inputs import FilesystemLoad, LoadInputs, Pace, RdmaLoad
+from ibaccept.load.run import LABEL, run_load
+from ibaccept.loadlook import Loaded
 from ibaccept.model import Fabric, Rate
 from ibaccept.parse import iblinkinfo, ibnetdiscover
 from ibaccept.plan import Plan, write_plan
@@ -35,6 +40,7 @@ from ibaccept.units import Bandwidth, Duration
 INPUTS = "inputs"
 RUN = "run.json"
 COMPLETE = "complete"
+LOADED = "loaded"
 
 
 def fabric_of(run_dir: Path) -> Fabric:
@@ -171,12 +177,73 @@ class Inputs:
             raise InputError("; ".join((str(error), *unasked_notes(silent)))) from None
         return JobSides(clients, storage, silent)
 
+    def load_inputs(self, token: str) -> LoadInputs:
+        """What the load runs of these entries go by: only the workloads that one of them needs."""
+        needed = {
+            name
+            for entry in self.expectations.entries
+            if entry.is_under_load
+            for name in entry.workloads_needed
+        }
+        if any(
+            entry.is_under_load and not entry.workloads_needed
+            for entry in self.expectations.entries
+        ):
+            needed |= {"filesystem", "rdma"}  # window: load is about whatever load there is
+        workloads, job = self.expectations.workloads, self.job
+        assert job is not None  # noqa: S101 - the schema refuses load entries without a job
+        filesystem = workloads.filesystem if "filesystem" in needed else None
+        rdma = workloads.rdma if "rdma" in needed else None
+        return LoadInputs(
+            tuple(self.inventory.hosts[name] for name in job.clients),
+            tuple(self.inventory.hosts[name] for name in job.storage),
+            None if filesystem is None else self._filesystem_load(filesystem),
+            None if rdma is None else _rdma_load(rdma),
+            self.expectations.ceilings or {},
+            token,
+        )
+
+    def _filesystem_load(self, given: FilesystemWorkload) -> FilesystemLoad:
+        recorded = None
+        if given.file is not None:
+            path = self.plan_files.get(given.file, self.expectations_file.parent / given.file)
+            try:
+                recorded = path.read_text("utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise InputError(f"workloads: filesystem: file {path}: {error}") from None
+        return FilesystemLoad(
+            tool=given.tool,
+            path=given.path,
+            size_per_client=None if given.size_per_client is None else given.size_per_client.bytes,
+            block=given.block.bytes,
+            processes=given.processes,
+            depth=given.depth,
+            at_most=given.at_most.seconds,
+            keep=given.keep,
+            cached=given.cached == "allowed",
+            engine=given.engine,
+            direct=given.direct,
+            recorded=recorded,
+        )
+
     def job_hosts(self) -> tuple[InventoryHost, ...]:
         """Hosts whose own ``ibstat`` tells their LIDs, where an entry is about the job."""
         if self.job is None or not any(entry.needs_job for entry in self.expectations.entries):
             return ()
         names = dict.fromkeys((*self.job.clients, *self.job.storage))
         return tuple(self.inventory.hosts[name] for name in names)
+
+
+def _rdma_load(given: RdmaWorkload) -> RdmaLoad:
+    return RdmaLoad(
+        tool=given.tool,
+        duration=max(1, round(given.duration.seconds)),
+        message=given.message.bytes,
+        qps=given.qps,
+        direction=given.direction,
+        pattern=given.pattern,
+        depth=given.depth,
+    )
 
 
 def _job(expectations: Expectations, inventory: Inventory, clients: str | None) -> Job | None:
@@ -201,6 +268,7 @@ class RunInfo:
         today: the day waivers are held against.
         job: text of ``--job``, None where it was not given.
         load: whether load runs were made.
+        token: names what the load runs leave on hosts while they last.
         plans: file of each plan and subnet file below ``inputs/``, by its text in the expectations.
     """
 
@@ -209,6 +277,7 @@ class RunInfo:
     today: str
     job: str | None = None
     load: bool = False
+    token: str = ""
     plans: Mapping[str, str] | None = None
 
     @property
@@ -221,7 +290,12 @@ class RunInfo:
         """A run that starts now."""
         started = datetime.now(UTC)
         return cls(
-            fabric, started.strftime("%Y-%m-%dT%H:%M:%SZ"), started.date().isoformat(), job, load
+            fabric,
+            started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            started.date().isoformat(),
+            job,
+            load,
+            secrets.token_hex(8),
         )
 
     @classmethod
@@ -282,6 +356,14 @@ def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
         kept = without_secrets(source.read_text("utf-8", errors="replace"))
         (run_dir / sign.capture.file).write_text(kept, "utf-8")
         plans[sign.file] = sign.capture.file
+    recorded = inputs.expectations.workloads.filesystem
+    if recorded is not None and recorded.file is not None:
+        source = inputs.plan_files.get(
+            recorded.file, inputs.expectations_file.parent / recorded.file
+        )
+        if source.is_file():  # a missing one is told by the entry that needs it
+            shutil.copyfile(source, folder / "recorded")
+            plans[recorded.file] = f"{INPUTS}/recorded"
     done = RunInfo(**{**asdict(info), "plans": plans})
     (run_dir / RUN).write_text(json.dumps(asdict(done), indent=1) + "\n", "utf-8")
     return done
@@ -348,9 +430,61 @@ def take_snapshot(
             marker.touch()
             return snapshot
     return look(
-        ReplayTransport(run_dir),
+        ReplayTransport(run_dir, label=""),
         inputs.inventory,
         inputs.plan,
         inputs.look(),
         sleep=lambda _seconds: None,
     )
+
+
+def take_loads(
+    run_dir: Path,
+    inputs: Inputs,
+    snapshot: Snapshot,
+    *,
+    token: str,
+    ssh_config: Path | None,
+    progress: Callable[[str], None],
+) -> Loaded:
+    """The load runs of this run, with a counter sweep before and after; made once, as the look.
+
+    Args:
+        run_dir: the run's folder; its captures of load runs, where complete, are read.
+        inputs: what to run.
+        snapshot: the look before.
+        token: ``RunInfo.token``.
+        ssh_config: see ``open_transport``.
+        progress: told every step, a line each.
+    """
+    marker = run_dir / CAPTURES / LOADED
+    with FileLock(run_dir / ".load.lock"):
+        if not marker.is_file():
+            recording = RecordingTransport(
+                open_transport(commands.permit(load=True), ssh_config=ssh_config), Bundle(run_dir)
+            )
+            try:
+                loaded = _load(recording, inputs, snapshot, token, None, progress)
+            finally:
+                recording.close()
+            marker.touch()
+            return loaded
+    replay = ReplayTransport(run_dir, label=LABEL)
+    return _load(replay, inputs, snapshot, token, Pace(sleep=lambda _seconds: None), progress)
+
+
+def _load(
+    transport: RecordingTransport | ReplayTransport,
+    inputs: Inputs,
+    snapshot: Snapshot,
+    token: str,
+    pace: Pace | None,
+    progress: Callable[[str], None],
+) -> Loaded:
+    with transport.labelled(LABEL):
+        before = sweep_again(transport, inputs.inventory, snapshot, progress)
+        runs = run_load(
+            transport, inputs.load_inputs(token), snapshot, pace=pace, progress=progress
+        )
+        after = sweep_again(transport, inputs.inventory, snapshot, progress)
+    return Loaded(runs, before, after)

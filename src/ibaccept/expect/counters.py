@@ -77,6 +77,11 @@ class ErrorCounters(Expectation):
         """True with ``window: load``."""
         return self.window == "load"
 
+    @property
+    def window_text(self) -> str:
+        """``60s``, or ``the load runs``."""
+        return "the load runs" if self.window == "load" else str(self.window)
+
     def limit(self, counter: str) -> int | None:
         """Growth allowed; None for a counter that is only shown."""
         if counter in self.limits:

@@ -86,6 +86,13 @@ class FilesystemWorkload(Strict):
     depth: AtLeastOne = Field(default=16, description="requests in flight per process")
     at_most: Duration = Field(default=units.Duration(1800), description="then a run is stopped")
     keep: bool = Field(default=False, strict=True, description="leave the test files")
+    cached: Literal["allowed", "refused"] = Field(
+        default="refused", description="a data set that caches can hold: refused unless allowed"
+    )
+    engine: Literal["libaio", "io_uring", "posixaio", "psync"] = Field(
+        default="libaio", description="fio's I/O engine"
+    )
+    direct: bool = Field(default=True, strict=True, description="past the clients' page cache")
     file: Text | None = Field(
         default=None, description="recorded: the result, relative to the expectations file"
     )
@@ -113,6 +120,9 @@ class RdmaWorkload(Strict):
         default="read", description="read: storage sends, clients receive"
     )
     pattern: Literal["pairs", "all-to-all"] = "pairs"
+    depth: AtLeastOne | None = Field(
+        default=None, description="messages in flight; the tool's own when left out"
+    )
 
 
 class Workloads(Strict):

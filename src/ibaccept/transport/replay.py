@@ -166,17 +166,18 @@ class ReplayTransport:
 
     Args:
         run_dir: folder of the run.
+        label: give only what was recorded under it; None = everything.
 
     Raises:
         BundleError: the bundle is incomplete or was changed.
     """
 
-    def __init__(self, run_dir: Path) -> None:
+    def __init__(self, run_dir: Path, label: str | None = None) -> None:
         self._run_dir = run_dir
         self._recorded: defaultdict[tuple[str, Argv], list[Entry]] = defaultdict(list)
         self._asked: Counter[tuple[str, Argv]] = Counter()
         self._lock = threading.Lock()
-        entries = load(run_dir)
+        entries = [entry for entry in load(run_dir) if label is None or entry.label == label]
         # of equal commands that ran side by side the first started is the first given
         for entry in sorted(entries, key=lambda entry: (entry.order or 0, entry.seq)):
             self._recorded[entry.host, entry.argv].append(entry)
@@ -279,6 +280,12 @@ class ReplayTransport:
             fan_out=1,
             abort=self.close,
         )
+
+    @contextmanager
+    def labelled(self, label: str) -> Iterator[None]:
+        """As ``RecordingTransport.labelled``; what is given was labelled then."""
+        del label
+        yield
 
     def close(self) -> None:
         """Nothing is open."""

@@ -1,0 +1,278 @@
+"""Judging what the fabric carried under load. Each ordered aspect of an entry is an item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ibaccept.errors import InputError
+from ibaccept.evidence import CaptureRef
+from ibaccept.expect.delivery import AS_ORDERED
+from ibaccept.expect.measured import Measured
+from ibaccept.expect.selector import select
+from ibaccept.expect.story import Story
+from ibaccept.expect.throughput import CableLoad, Filesystem, Forecast, RdmaCeiling
+from ibaccept.load.result import CableRate, DirectedRate, FilesystemRun, RdmaRun
+from ibaccept.model import Guid, Link
+from ibaccept.prove import Aspect
+from ibaccept.snapshot import NotSeen, NotSeenError
+from ibaccept.units import Bandwidth
+from ibaccept.verdict import Different, Judgement, Outcome, Unseen
+
+Answer = str | Different | Unseen
+AGAIN = "run the load again"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """An item with what was found of it; ``answer`` is asked when it is judged."""
+
+    about: Aspect
+    answer: Callable[[], Answer]
+
+    def aspect(self) -> Aspect:
+        """Identity and evidence."""
+        return self.about
+
+
+def answer_of(item: Checked) -> Answer:
+    """Judge one item. A part that was not seen is not known, whatever the others say."""
+    try:
+        return item.answer()
+    except NotSeenError as error:
+        return Unseen(error.part.reason, error.part.hint or AGAIN)
+    except InputError as error:
+        return Unseen(str(error))
+
+
+def told(judgement: Judgement[Any], measured: Measured) -> Judgement[Any]:
+    """The judgement with tables, figures and, where something is wrong, the diagnosis."""
+    story = Story(measured)
+    tables = (*story.cable_table(), *story.pair_table())
+    notes = tuple(story.figures())
+    if judgement.outcome is not Outcome.PASS:
+        notes = story.notes()
+    return replace(judgement, tables=tables, notes=notes)
+
+
+# -- filesystem ----------------------------------------------------------------------------------
+
+
+def filesystem_checks(measured: Measured, expected: Filesystem) -> list[Checked]:
+    """What an entry orders of the write and the read run."""
+    checks = []
+    if expected.read_within is not None:
+        checks.append(Checked(_about("read against write"), lambda: _against(measured, expected)))
+    for direction, floor in (("read", expected.read_at_least), ("write", expected.write_at_least)):
+        if floor is not None:
+            checks.append(_floor(measured, direction, floor))
+    if expected.client_at_least is not None:
+        checks += [
+            _client_floor(measured, direction, expected.client_at_least)
+            for direction in ("read", "write")
+        ]
+    return checks
+
+
+def _against(measured: Measured, expected: Filesystem) -> Answer:
+    read, write = _total(measured, "read"), _total(measured, "write")
+    assert expected.read_within is not None  # noqa: S101 - asked for only then
+    least = write.gib * (1 - expected.read_within.fraction)
+    if read.gib >= least:
+        return AS_ORDERED
+    return Different(
+        f"read {read:.1f}, write {write:.1f}: reads are {100 * (1 - read.gib / write.gib):.0f} % "
+        "below writes",
+        f"reads at most {expected.read_within} below writes",
+    )
+
+
+def _floor(measured: Measured, direction: str, floor: Bandwidth) -> Checked:
+    def answer() -> Answer:
+        total = _total(measured, direction)
+        if total >= floor:
+            return AS_ORDERED
+        return Different(f"{direction} {total:.1f}", f"{direction} at least {floor}")
+
+    return Checked(_about(f"{direction} rate"), answer)
+
+
+def _client_floor(measured: Measured, direction: str, floor: Bandwidth) -> Checked:
+    def answer() -> Answer:
+        run = _whole(measured.filesystem(direction))
+        slowest = min(run.rates, key=lambda rate: rate.rate)
+        if slowest.rate >= floor:
+            return AS_ORDERED
+        return Different(
+            f"{slowest.client} {slowest.rate:.1f}", f"each client {direction}s at least {floor}"
+        )
+
+    return Checked(_about(f"slowest client, {direction}"), answer)
+
+
+def _about(name: str, captures: Iterable[CaptureRef] = ()) -> Aspect:
+    return Aspect("throughput", name, captures=tuple(captures))
+
+
+def _whole(run: FilesystemRun) -> FilesystemRun:
+    """The run with every client measured.
+
+    Raises:
+        NotSeenError: one was not, or the run has none.
+    """
+    if run.unseen:
+        raise NotSeenError(run.unseen[0])
+    if not run.rates:
+        raise NotSeenError(NotSeen("the file system's clients", "the run tells no single client"))
+    return run
+
+
+def _total(measured: Measured, direction: str) -> Bandwidth:
+    run = measured.filesystem(direction)
+    total = run.total
+    if total is None:
+        raise NotSeenError(
+            run.unseen[0] if run.unseen else NotSeen(f"the {direction} run", "it has no client")
+        )
+    return total
+
+
+# -- RDMA ----------------------------------------------------------------------------------------
+
+
+def rdma_checks(measured: Measured, expected: RdmaCeiling) -> list[Checked]:
+    """One item a round: RDMA alone, storage to clients, against a run of the file system."""
+    try:
+        rounds = measured.rdma_read()
+    except NotSeenError as error:
+        part = error.part
+        return [Checked(_about("RDMA alone"), lambda: Unseen(part.reason, part.hint or AGAIN))]
+    several = len(rounds) > 1
+    return [
+        Checked(
+            _about(
+                f"RDMA alone, round {round_.round + 1}" if several else "RDMA alone",
+                [rate.capture for rate in round_.rates[:4]],
+            ),
+            _rdma_answer(measured, expected, round_),
+        )
+        for round_ in rounds
+    ]
+
+
+def _rdma_answer(
+    measured: Measured, expected: RdmaCeiling, round_: RdmaRun
+) -> Callable[[], Answer]:
+    direction = expected.of.removeprefix("filesystem-")
+
+    def answer() -> Answer:
+        rdma = round_.total
+        if rdma is None:
+            part = round_.unseen[0] if round_.unseen else NotSeen("RDMA", "there was no pair")
+            return Unseen(part.reason, part.hint or AGAIN)
+        named = _total(measured, direction)
+        within = expected.within.fraction
+        if expected.relation == "at-least":
+            if rdma.gib >= named.gib * (1 - within):
+                return AS_ORDERED
+            return Different(
+                f"{rdma:.1f} in the read direction, the file system {direction}s {named:.1f}: the "
+                "fabric cannot carry to the clients what they write",
+                f"at least the file system's {direction}, less {expected.within}",
+            )
+        if abs(named.gib - rdma.gib) <= within * rdma.gib:
+            return AS_ORDERED
+        where = "the limit is above the network" if named.gib < rdma.gib else "something was cached"
+        return Different(
+            f"{rdma:.1f}, the file system {direction}s {named:.1f}: {where}",
+            f"the file system's {direction} within {expected.within}",
+        )
+
+    return answer
+
+
+# -- forecast ------------------------------------------------------------------------------------
+
+
+def forecast_checks(measured: Measured, expected: Forecast) -> list[Checked]:
+    """The read run against what routes, ceilings and the write run predict."""
+
+    def answer() -> Answer:
+        predicted = measured.forecast()
+        read = _total(measured, "read")
+        apart = read.gib / predicted.aggregate.gib - 1
+        if abs(apart) <= expected.within.fraction:
+            return AS_ORDERED
+        return Different(
+            f"measured {read:.1f}, {100 * apart:+.1f} % from the forecast",
+            f"{predicted.aggregate:.1f} within {expected.within} ({predicted.sum_text})",
+        )
+
+    return [Checked(_about("reads as forecast"), answer)]
+
+
+# -- cables --------------------------------------------------------------------------------------
+
+
+def cable_checks(measured: Measured, expected: CableLoad) -> list[Checked]:
+    """One item per group of parallel cables that the job's traffic crosses."""
+    run = "rdma-read" if expected.during == "rdma" else expected.during
+    try:
+        watch = measured.watch(run)
+    except NotSeenError as error:
+        part = error.part
+        return [Checked(_about(f"cables, {run}"), lambda: Unseen(part.reason, part.hint or AGAIN))]
+    snapshot = measured.snapshot
+    chosen = select(expected.links, snapshot.fabric, snapshot.inventory).items
+    wanted = {link.key for link in chosen if isinstance(link, Link)}
+    groups: dict[tuple[Guid, ...], list[CableRate]] = {}
+    for cable in watch.cables:
+        if cable.ports in wanted and cable.kind == "isl":
+            groups.setdefault(tuple(sorted(port.guid for port in cable.ports)), []).append(cable)
+    return [
+        _group(measured, expected, watch.direction, guids, cables)
+        for guids, cables in sorted(groups.items())
+    ]
+
+
+def _group(
+    measured: Measured,
+    expected: CableLoad,
+    direction: str,
+    guids: tuple[Guid, ...],
+    cables: list[CableRate],
+) -> Checked:
+    fabric = measured.snapshot.fabric
+    name = " - ".join(fabric.nodes[guid].name.strip() for guid in guids)
+    # Cables of the group that the tables give this job no use of were not watched: idle for it.
+    watched = {cable.ports for cable in cables}
+    unused = [
+        link
+        for link in fabric.links
+        if link.key not in watched and tuple(sorted(end.id.guid for end in link.ends)) == guids
+    ]
+
+    def answer() -> Answer:
+        rates = [(cable.name, _toward(cable, direction)) for cable in cables]
+        unread = [rate for _, rate in rates if rate.percent is None]
+        if unread:
+            return Unseen(unread[0].why or f"{unread[0].name} has no ceiling", AGAIN)
+        shares = {cable: rate.percent or 0.0 for cable, rate in rates}
+        shares.update({fabric.link_name(link): 0.0 for link in unused})
+        fullest, emptiest = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
+        most, least = shares[fullest] / 100, shares[emptiest] / 100
+        if most <= expected.at_most.fraction or least >= expected.while_under.fraction:
+            return AS_ORDERED
+        return Different(
+            f"{fullest} {100 * most:.0f} % while {emptiest} {100 * least:.0f} %",
+            f"no cable above {expected.at_most} while another of its group is under "
+            f"{expected.while_under}",
+        )
+
+    links = tuple(fabric.link_at[cable.ports[0]] for cable in cables)
+    return Checked(Aspect("cables", name, links=links), answer)
+
+
+def _toward(cable: CableRate, direction: str) -> DirectedRate:
+    return cable.toward_clients if direction == "read" else cable.toward_storage
