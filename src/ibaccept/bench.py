@@ -56,13 +56,13 @@ class Entry:
     def _relevant(self) -> tuple[Waiver, ...]:
         if self.cable is None:
             return self.waivers
-        name = str(self.cable)
+        name = self.cable.name
         return tuple(waiver for waiver in self.waivers if covers(waiver, name))
 
 
 def item_id(expected: Expectation, cable: PlannedCable | None) -> str:
     """``isl-4x-hdr``, or ``isl-4x-hdr:SwitchA/13 - SwitchB/25`` with ``each: cable``."""
-    return expected.id if cable is None else f"{expected.id}:{cable}"
+    return expected.id if cable is None else f"{expected.id}:{cable.name}"
 
 
 def covers(waiver: Waiver, name: str) -> bool:
