@@ -516,16 +516,30 @@ def _tables(
     tables = observer.take("the forwarding tables", commands.DUMP_FTS, read)
     if isinstance(tables, NotSeen) or isinstance(fabric, NotSeen):
         return tables, None, b""
-    mended = tuple(_mend(observer, fabric, table) for table in tables)
+    asking = _Asking()
+    mended = tuple(_mend(observer, fabric, table, asking) for table in tables)
     return mended, _file(outputs[0]), outputs[0].stdout
 
 
-def _mend(observer: _Observer, fabric: Fabric, table: SwitchTable) -> SwitchTable:
+@dataclass
+class _Asking:
+    """How often the SA gave no answer: each costs its timeout, and there may be 600 switches."""
+
+    silent: int = 0
+
+
+ASKED_IN_VAIN = 3
+
+
+def _mend(observer: _Observer, fabric: Fabric, table: SwitchTable, asking: _Asking) -> SwitchTable:
     """Ask the SA for the one LID that dump_fts drops when the top is a multiple of 64."""
     node = fabric.nodes.get(table.guid)
     hole = table.top % BLOCK == 0 and table.top > 0 and not table.known[table.top]
     if not hole or node is None or node.lid is None or not table.known[: table.top].any():
         return table
+    if asking.silent >= ASKED_IN_VAIN:
+        text = f"not asked, as it gave no answer for {ASKED_IN_VAIN} other switches"
+        return replace(table, problems=tuple(f"{old}: {text}" for old in table.problems))
     block = observer.take(
         "one block of a table",
         commands.SAQUERY_LFTR,
@@ -534,6 +548,7 @@ def _mend(observer: _Observer, fabric: Fabric, table: SwitchTable) -> SwitchTabl
         block=table.top // BLOCK,
     )
     if isinstance(block, NotSeen):
+        asking.silent += 1
         asked = tuple(f"{problem}: asked, and {block.reason}" for problem in table.problems)
         return replace(table, problems=asked)
     if block.lid != node.lid:

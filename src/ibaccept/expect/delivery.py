@@ -17,8 +17,10 @@ from ibaccept.snapshot import Snapshot
 from ibaccept.verdict import Different, Unseen
 
 AS_ORDERED = "as ordered"
-READ_AGAIN = "ibroute on the switch named reads its table alone"
+READ_AGAIN = "run again; ibroute on the switch, or saquery LFTR LID, shows what it holds"
 EXAMPLES = 4
+STEPS = 16
+"""Routes of a credit loop that are shown: one for each step of the cycle."""
 WITHOUT_LID = "host ports without a LID"
 
 
@@ -65,15 +67,17 @@ def route_aspects(snapshot: Snapshot, expected: Routes, found: RoutesFound) -> l
         aspects.append(_aspect("hops", reach, longest))
     if expected.credit_loops == "none" and found.loops is not None:
         steps = tuple(step.route.example for step in found.loops.cycle)
-        aspects.append(_aspect("credit loops", reach, steps))
+        aspects.append(_aspect("credit loops", reach, steps, STEPS))
     if found.without_lid:
         lines = [line for port in found.without_lid for line in snapshot.lines.get(port, ())]
         aspects.append(Aspect("routes", WITHOUT_LID, captures=tuple(lines[:EXAMPLES])))
     return [*aspects, *snapshot.gaps]
 
 
-def _aspect(name: str, reach: Reach, examples: Sequence[RouteExample]) -> Aspect:
-    routes = RouteRef(reach.pairs, reach.pairs, tuple(examples[:EXAMPLES]))
+def _aspect(
+    name: str, reach: Reach, examples: Sequence[RouteExample], limit: int = EXAMPLES
+) -> Aspect:
+    routes = RouteRef(reach.pairs, reach.pairs, tuple(examples[:limit]))
     return Aspect("routes", name, routes=routes, command="dump_fts -n")
 
 
@@ -148,9 +152,8 @@ class RouteJudge:
         if loops is None:
             return Unseen("credit loops were not looked for")
         if loops.found:
-            way = " -> ".join(step.name for step in (*loops.cycle, loops.cycle[0]))
             return Different(
-                f"a cycle of {len(loops.cycle)} cables that wait for each other: {way} "
+                f"a cycle of {len(loops.cycle)} cables that wait for each other: {_way(loops)} "
                 f"({loops.cables} cable directions are in one)",
                 "no credit loop on one virtual lane",
             )
@@ -162,6 +165,10 @@ def route_notes(expected: Routes, found: RoutesFound) -> tuple[str, ...]:
     hops = ", ".join(f"{n}: {count:,}" for n, count in sorted(found.reach.switches.items()))
     notes = [f"pairs by switches on the way: {hops}"] if hops else []
     if expected.credit_loops == "report" and found.loops is not None and found.loops.found:
-        way = " -> ".join(step.name for step in found.loops.cycle)
-        notes.append(f"credit loop (reported, not judged): {way}")
+        notes.append(f"credit loop (reported, not judged): {_way(found.loops)}")
     return tuple(notes)
+
+
+def _way(loops: CreditLoops) -> str:
+    """``A/1 -> B/1 -> A/1``: the cycle, closed."""
+    return " -> ".join(step.name for step in (*loops.cycle, loops.cycle[0]))

@@ -15,7 +15,8 @@ class Routes(Expectation):
     """Every pair reaches each other.
 
     The forwarding tables deliver from every port to every LID: no loop, no dead end, no missing
-    entry. A table that could not be read whole is an error, never a pass.
+    entry, and with ``every: pair`` no cabled host port without a LID. A table that could not be
+    read whole is an error, never a pass.
 
     ```yaml
     - id: delivered
@@ -62,8 +63,10 @@ class LidSpread(Expectation):
     """No cable carries more of the job's LIDs than ordered.
 
     Writes follow the LIDs of storage, reads those of the clients. Counted on every cable that the
-    job's traffic crosses, in both directions. ``even`` is the best any static table can do: the
-    number of LIDs over the number of usable cables, rounded up.
+    job's traffic to them crosses, leaf and spine. ``even`` is the best any static table can do:
+    the number of LIDs over the number of usable cables, rounded up; a cable is usable where it is
+    on a shortest way. Where ports own several LIDs (LMC), ``even`` holds also for the first LIDs
+    alone. Where switches route adaptively the tables do not tell the load: never judged.
 
     ```yaml
     - id: reads-spread
