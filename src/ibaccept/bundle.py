@@ -45,6 +45,7 @@ class CapturedResult(CommandResult):
             was held); None in bundles that do not say.
         received: on our clock, just after its result came.
         order: commands that were not waited for are numbered as they were started, from 1.
+        moves: commands started and released before this one was seen to have ended.
     """
 
     seq: int = 0
@@ -54,6 +55,7 @@ class CapturedResult(CommandResult):
     sent: float | None = None
     received: float | None = None
     order: int | None = None
+    moves: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class CapturedError:
     seq: int
     label: str = ""
     order: int | None = None
+    moves: int | None = None
 
 
 Entry = CapturedResult | CapturedError
@@ -93,6 +96,7 @@ class Bundle:
         sent: float | None = None,
         received: float | None = None,
         order: int | None = None,
+        moves: int | None = None,
     ) -> CapturedResult:
         """Write a result; it is on disk when this returns. For the rest see ``CapturedResult``."""
         with self._open_index() as (index, seq):
@@ -121,6 +125,7 @@ class Bundle:
                     "sent": sent,
                     "received": received,
                     "order": order,
+                    "moves": moves,
                 },
             )
         own = {field.name: getattr(result, field.name) for field in fields(CommandResult)}
@@ -133,6 +138,7 @@ class Bundle:
             sent=sent,
             received=received,
             order=order,
+            moves=moves,
         )
 
     def record_error(
@@ -142,6 +148,7 @@ class Bundle:
         label: str = "",
         *,
         order: int | None = None,
+        moves: int | None = None,
     ) -> None:
         """Write that a host could not be used for a command."""
         with self._open_index() as (index, seq):
@@ -154,6 +161,7 @@ class Bundle:
                     "host": error.host,
                     "argv": list(argv),
                     "order": order,
+                    "moves": moves,
                     "error": {
                         "step": error.step,
                         "message": str(error).removeprefix(f"{error.host}: "),
@@ -234,7 +242,13 @@ def _entry(run_dir: Path, entry: dict[str, Any], where: str) -> Entry:
         if "error" in entry:
             error = TransportError(host, entry["error"]["step"], entry["error"]["message"])
             return CapturedError(
-                host, argv, error, entry["seq"], entry["label"], entry.get("order")
+                host,
+                argv,
+                error,
+                entry["seq"],
+                entry["label"],
+                entry.get("order"),
+                entry.get("moves"),
             )
         stderr = entry["stderr"]
         return CapturedResult(
@@ -254,6 +268,7 @@ def _entry(run_dir: Path, entry: dict[str, Any], where: str) -> Entry:
             sent=entry.get("sent"),
             received=entry.get("received"),
             order=entry.get("order"),
+            moves=entry.get("moves"),
         )
     except (KeyError, TypeError) as error:
         raise BundleError(f"{where} lacks or misstates {error}") from error

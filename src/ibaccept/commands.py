@@ -18,7 +18,7 @@ Effect = Literal["read-only", "load"]
 _PARAMETERS = {
     "lid": r"[1-9]\d{0,4}",
     "port": r"\d{1,3}",
-    "ports": r"\d{1,3}(?:[,-]\d{1,3}){0,7}",
+    "ports": r"\d{1,3}(?:,\d{1,3}){0,7}",
     "block": r"\d{1,3}",
     "hca": r"[A-Za-z][A-Za-z0-9_]{0,63}",
     "device": r"[A-Za-z][A-Za-z0-9_]{0,63}",
@@ -39,7 +39,7 @@ _PARAMETERS = {
 """What a parameter of a template may be, as a whole-match pattern."""
 
 MOST_PORTS = 8
-"""Ports and ranges of ports that ``ports`` holds at most."""
+"""Ports that ``ports`` names at most."""
 
 SELECTION = (("-C", _PARAMETERS["hca"]), ("-P", r"\d{1,3}"))
 """Options that choose the HCA and its port: flag and whole-match pattern of the value."""

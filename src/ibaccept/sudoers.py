@@ -124,7 +124,7 @@ _PARAMETER_GLOBS = {
 }
 """First character and most characters of a parameter."""
 
-_LATER = {"ports": r"[0-9\,-]"}
+_LATER = {"ports": r"[0-9\,]"}
 """Characters of a parameter after the first, where they are not digits only."""
 
 

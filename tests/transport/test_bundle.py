@@ -72,7 +72,7 @@ def test_the_index_and_the_files_are_as_documented(tmp_path):
             "stdout": "0001-iblinkinfo.txt",
             "stdout_sha256": hashlib.sha256(b"out\xff\n").hexdigest(),
             "stderr": "0001-iblinkinfo.err", "stderr_sha256": hashlib.sha256(b"e").hexdigest(),
-            "sent": 1000.0, "received": 1000.0, "order": None,
+            "sent": 1000.0, "received": 1000.0, "order": None, "moves": None,
         },
         {
             "schema": 1, "seq": 2, "label": "", "host": "mgmt", "argv": ["sminfo"],
@@ -80,7 +80,7 @@ def test_the_index_and_the_files_are_as_documented(tmp_path):
             "lost": True, "truncated": False, "missing": False, "sudo_refused": False,
             "stdout": "0002-sminfo.txt", "stdout_sha256": hashlib.sha256(b"").hexdigest(),
             "stderr": None, "stderr_sha256": hashlib.sha256(b"").hexdigest(),
-            "sent": 1000.0, "received": 1000.0, "order": None,
+            "sent": 1000.0, "received": 1000.0, "order": None, "moves": None,
         },
     ]  # fmt: skip
     del files["index.jsonl"]
@@ -306,8 +306,8 @@ def test_started_commands_end_in_a_replay_where_they_ended_between_the_others(tm
         b"1", None, None, b"2", None, b"two", b"3", b"one", b"two",
     ]  # fmt: skip
     assert again == seen
-    assert [(entry.seq, entry.order) for entry in load(tmp_path)] == [
-        (1, None), (2, None), (3, None), (4, 2), (5, None), (6, 1),
+    assert [(entry.seq, entry.order, entry.moves) for entry in load(tmp_path)] == [
+        (1, None, None), (2, None, None), (3, None, None), (4, 2, 3), (5, None, None), (6, 1, 3),
     ]  # fmt: skip
 
 
@@ -326,3 +326,25 @@ def test_a_replay_that_asks_for_less_is_not_held_up_for_ever(tmp_path, monkeypat
         running.poll()
 
     assert polls == [None] * 50
+
+
+def test_nothing_ends_in_a_replay_before_what_it_ended_after_was_begun(tmp_path):
+    recording = RecordingTransport(Starting(), Bundle(tmp_path))
+    server = recording.start(HOST, ("server",), timeout=1)
+    client = recording.start(HOST, ("client",), timeout=1, held=True)
+    client.release()
+    for one in (server, client):
+        one._inner.answer = result(*one.argv)
+        one.poll()
+
+    replay = ReplayTransport(tmp_path)
+    server = replay.start(HOST, ("server",), timeout=1)
+    seen = [server.poll()]
+    client = replay.start(HOST, ("client",), timeout=1, held=True)
+    seen += [server.poll(), client.poll()]
+    client.release()
+    seen += [server.poll(), client.poll()]
+
+    assert [None if one is None else one.argv for one in seen] == [
+        None, None, None, ("server",), ("client",),
+    ]  # fmt: skip

@@ -172,13 +172,13 @@ def _host_cable(
 # -- how they are read ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Query:
     """Ports that one process of perfquery reads.
 
     Attributes:
         lid: of the node.
-        text: its argument, ``1-12,15``.
+        text: its argument, ``13,14,15``.
         ports: by number on the node.
     """
 
@@ -205,32 +205,12 @@ def queries(fabric: Fabric, cables: Iterable[Cable]) -> tuple[Query, ...]:
         lid = node.lid if node.is_switch else (None if port is None else port.lid)
         if lid is None:
             continue
-        for text, numbers in _ranges(sorted(wanted[key])):
+        for numbers in batched(sorted(wanted[key]), MOST_PORTS):
+            text = ",".join(str(number) for number in numbers)
             found.append(Query(lid, text, {n: PortId(key.guid, n) for n in numbers}))
     return tuple(found)
 
 
-def _ranges(numbers: list[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Numbers as perfquery takes them, ``1-12,15``, at most `MOST_PORTS` numbers a time."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and spans[-1][-1] == number - 1:
-            spans[-1].append(number)
-        else:
-            spans.append([number])
-    some: list[list[int]] = []
-    room = MOST_PORTS
-    for span in spans:
-        cost = 1 if len(span) == 1 else 2
-        if cost > room:
-            yield _text(some)
-            some, room = [], MOST_PORTS
-        some.append(span)
-        room -= cost
-    if some:
-        yield _text(some)
-
-
-def _text(spans: list[list[int]]) -> tuple[str, tuple[int, ...]]:
-    parts = [str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans]
-    return ",".join(parts), tuple(number for span in spans for number in span)
+def batched(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """Parts of at most ``size``. Lists, never ranges: of ``1-2`` some versions read port 1 only."""
+    return (numbers[start : start + size] for start in range(0, len(numbers), size))

@@ -6,6 +6,7 @@ The end that measures is perftest's client. With ``ib_write_bw`` the client send
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +28,8 @@ _TRIES = 8
 
 _LAST_PORT = 32767
 """Above it Linux hands out ports to connections."""
+
+_LOOPBACK = re.compile(r"127\.|::1\Z|localhost\Z")
 
 _PARTING = 5.0
 """Seconds a server has to end by itself after its client."""
@@ -331,9 +334,13 @@ class RdmaRunner:
         return host.transport, table[load.tool].argv(**values)
 
     def _peer(self, pair: Pair) -> str:
-        """Where the client meets the server: as the inventory reaches that host."""
+        """Where the client meets the server: ``ansible_host``, else its name.
+
+        A loopback address is a way in from here (a tunnel, the lab), not one between the hosts.
+        """
         server = self.hosts[pair.runs_server]
-        return server.transport.address or server.name
+        address = server.transport.address
+        return server.name if address is None or _LOOPBACK.match(address) else address
 
 
 def _measures(pair: Pair) -> str:

@@ -27,6 +27,12 @@ from ibaccept.units import Bandwidth
 OCTETS = 4
 """Octets in one unit of PortXmitData and PortRcvData."""
 
+OVERHEAD, MTU = 26, 4096
+"""Octets around the payload of an RC packet (LRH 8, BTH 12, ICRC 4, VCRC 2), and the usual MTU."""
+
+HEADERS = (MTU + OVERHEAD) / MTU
+"""Octets counted on a cable for each of payload."""
+
 
 @dataclass(frozen=True, slots=True)
 class Growth:
@@ -85,7 +91,10 @@ class Reckoning:
         self._ceilings = ceilings
 
     def watch(
-        self, run: str, direction: Direction, balance: Callable[[Reckoning], Balance | NotSeen]
+        self,
+        run: str,
+        direction: Direction,
+        balance: Callable[[Reckoning, Window], Balance | NotSeen],
     ) -> CableWatch | NotSeen:
         """Everything of one run; NotSeen where no two samples lie in its steady part.
 
@@ -117,7 +126,7 @@ class Reckoning:
             direction,
             window,
             rates,
-            balance(self),
+            balance(self, window),
             (*self._cables.problems, *self._watch.problems.values()),
         )
 
@@ -183,7 +192,7 @@ class Reckoning:
         percent = (
             None
             if ceiling is None
-            else 100 * rate.bytes_per_second / ceiling.payload.bytes_per_second
+            else 100 * rate.bytes_per_second / (ceiling.payload.bytes_per_second * HEADERS)
         )
         return DirectedRate(
             sender, name, RateState.OK, rate, percent, waits.get(sender), flows=flows

@@ -230,7 +230,8 @@ class DirectedRate:
         sender: port that sends in this direction.
         state: of the readings.
         rate: bytes counted (x 4), headers included; None where the state is not ok.
-        percent: of the ceiling; None where there is no rate or no ceiling.
+        percent: of the ceiling, to which headers are added as the cable counts them; None where
+            there is no rate or no ceiling.
         wait: of the sending port, None where it was not read.
         why: a sentence, where the state is not ok.
         flows: pairs of the job the tables send this way.
@@ -290,6 +291,11 @@ class Window:
         """Between the first and the last reading."""
         return self.end - self.start
 
+    @property
+    def uncertain_share(self) -> float:
+        """Share by which a rate over this window can be wrong for the times of its readings."""
+        return self.uncertain / self.seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Balance:
@@ -299,12 +305,15 @@ class Balance:
         cable: counted, headers included (rate in a run of known length, bytes otherwise).
         benchmark: claimed, headers added.
         what: ``bytes`` of the whole run, or ``bytes/s`` of its steady part.
-        explained: ``cached`` (fewer on the cables), ``other-traffic`` (more); None within 3 %.
+        uncertain: share by which the cables' figure can be wrong, from the times of the readings.
+        explained: ``cached`` (fewer on the cables), ``other-traffic`` (more); None within 3 %, or
+            within what is uncertain where that is more.
     """
 
     cable: float
     benchmark: float
     what: Literal["bytes", "bytes/s"]
+    uncertain: float
     explained: Literal["cached", "other-traffic"] | None
 
     @property

@@ -20,7 +20,7 @@ from ibaccept.load.ceiling import Ends, ceilings_of, idle_pair
 from ibaccept.load.filesystem import FilesystemRunner
 from ibaccept.load.inputs import Direction, LoadInputs, Pace, RdmaLoad
 from ibaccept.load.rdma import RdmaRunner, pairs_of
-from ibaccept.load.reckon import Reckoning
+from ibaccept.load.reckon import HEADERS, MTU, OVERHEAD, Reckoning
 from ibaccept.load.result import (
     Balance,
     CableWatch,
@@ -31,6 +31,7 @@ from ibaccept.load.result import (
     PairRate,
     RateState,
     RdmaRun,
+    Window,
 )
 from ibaccept.load.together import Clocks, run_all, why_not
 from ibaccept.load.watch import Watch
@@ -48,9 +49,6 @@ LABEL = "load"
 
 TOLERANCE = 0.03
 """By so much bytes on cables and bytes of the benchmark may differ."""
-
-OVERHEAD, MTU = 26, 4096
-"""Octets around the payload of an RC packet (LRH 8, BTH 12, ICRC 4, VCRC 2), and the usual MTU."""
 
 CLOCKS_APART = 1.0
 """Seconds."""
@@ -196,7 +194,7 @@ class _Runs:
         direction: Direction,
         cables: JobCables | NotSeen,
         watch: Watch | NotSeen,
-        balance: Callable[[Reckoning], Balance | NotSeen],
+        balance: Callable[[Reckoning, Window], Balance | NotSeen],
     ) -> None:
         if isinstance(watch, NotSeen) or isinstance(cables, NotSeen):
             part = watch if isinstance(watch, NotSeen) else cables
@@ -362,7 +360,7 @@ class _Runs:
             )
 
 
-def _rdma_balance(run: RdmaRun, reckoning: Reckoning) -> Balance | NotSeen:
+def _rdma_balance(run: RdmaRun, reckoning: Reckoning, window: Window) -> Balance | NotSeen:
     total = run.total
     if total is None:
         return NotSeen("bytes on the cables against the benchmark", "a pair was not measured")
@@ -370,25 +368,29 @@ def _rdma_balance(run: RdmaRun, reckoning: Reckoning) -> Balance | NotSeen:
     if grown.state is not RateState.OK:
         return NotSeen("bytes on the cables against the benchmark", grown.why)
     mtu = next((rate.mtu for rate in run.rates if rate.mtu), MTU)
-    return balance_of(grown.per_second, total.bytes_per_second * (mtu + OVERHEAD) / mtu, "bytes/s")
+    claimed = total.bytes_per_second * (mtu + OVERHEAD) / mtu
+    return balance_of(grown.per_second, claimed, "bytes/s", window.uncertain_share)
 
 
-def _bytes_balance(run: FilesystemRun, reckoning: Reckoning) -> Balance | NotSeen:
+def _bytes_balance(run: FilesystemRun, reckoning: Reckoning, window: Window) -> Balance | NotSeen:
+    del window  # all bytes of the run are compared, whenever they moved
     moved = run.moved
     if moved is None:
         return NotSeen("bytes on the cables against the benchmark", "a client was not measured")
     grown = reckoning.toward("client", run.direction, whole=True)
     if grown.state is not RateState.OK:
         return NotSeen("bytes on the cables against the benchmark", grown.why)
-    return balance_of(grown.delta, moved * (MTU + OVERHEAD) / MTU, "bytes")
+    return balance_of(grown.delta, moved * HEADERS, "bytes", 0.0)
 
 
-def balance_of(cable: float, benchmark: float, what: Literal["bytes", "bytes/s"]) -> Balance:
+def balance_of(
+    cable: float, benchmark: float, what: Literal["bytes", "bytes/s"], uncertain: float
+) -> Balance:
     """Compare what cables counted with what a benchmark claims, headers added to the latter."""
     explained: Literal["cached", "other-traffic"] | None = None
-    if abs(cable / benchmark - 1) > TOLERANCE:
+    if abs(cable / benchmark - 1) > max(TOLERANCE, uncertain):
         explained = "cached" if cable < benchmark else "other-traffic"
-    return Balance(cable, benchmark, what, explained)
+    return Balance(cable, benchmark, what, uncertain, explained)
 
 
 def token_of(run_dir: Path) -> str | None:

@@ -27,7 +27,8 @@ class RecordingTransport:
         self._bundle = bundle
         self._label = ""
         self._lock = threading.Lock()
-        self._orders = 1
+        self._orders = 0
+        self._moves = 0
 
     @contextmanager
     def labelled(self, label: str) -> Iterator[None]:
@@ -73,8 +74,9 @@ class RecordingTransport:
         """See ``Transport.start``; the result is written when it is first taken."""
         label = self._label
         with self._lock:
-            order = self._orders
             self._orders += 1
+            order = self._orders
+        self.move()
         try:
             running = self._inner.start(
                 host, argv, timeout=timeout, root=root, held=held, limit=limit
@@ -82,7 +84,18 @@ class RecordingTransport:
         except TransportError as error:
             self._bundle.record_error(argv, error, label, order=order)
             raise
-        return _Recorded(running, self._bundle, label, order)
+        return _Recorded(self, running, self._bundle, label, order)
+
+    def move(self) -> int:
+        """Count a start or release."""
+        with self._lock:
+            self._moves += 1
+            return self._moves
+
+    @property
+    def moves(self) -> int:
+        """Starts and releases so far."""
+        return self._moves
 
     def run_many(
         self,
@@ -108,7 +121,10 @@ class RecordingTransport:
 class _Recorded:
     """Implements ``Running``: writes the result once, when it is first taken."""
 
-    def __init__(self, inner: Running, bundle: Bundle, label: str, order: int) -> None:
+    def __init__(
+        self, parent: RecordingTransport, inner: Running, bundle: Bundle, label: str, order: int
+    ) -> None:
+        self._parent = parent
         self.host = inner.host
         self.argv = inner.argv
         self._inner = inner
@@ -121,6 +137,7 @@ class _Recorded:
 
     def release(self) -> None:
         """See ``Running.release``."""
+        self._parent.move()
         self._sent = time.time()
         self._inner.release()
 
@@ -148,11 +165,22 @@ class _Recorded:
             except TransportError as error:
                 if not self._failed:
                     self._failed = True
-                    self._bundle.record_error(self.argv, error, self._label, order=self._order)
+                    self._bundle.record_error(
+                        self.argv,
+                        error,
+                        self._label,
+                        order=self._order,
+                        moves=self._parent.moves,
+                    )
                 raise
             if result is not None:
                 self._kept = self._bundle.record(
-                    result, self._label, sent=self._sent, received=time.time(), order=self._order
+                    result,
+                    self._label,
+                    sent=self._sent,
+                    received=time.time(),
+                    order=self._order,
+                    moves=self._parent.moves,
                 )
         return self._kept
 
@@ -161,8 +189,8 @@ class ReplayTransport:
     """Answers from a bundle: the n-th identical (host, argv) gets the n-th recorded result.
 
     Commands that were started end in a replay when everything that was recorded before their end,
-    under the same label, has been asked for again, so that a loop that works until they end does
-    what it did then.
+    under the same label, has been asked for and done again, so that a loop that works until they
+    end does what it did then.
 
     Args:
         run_dir: folder of the run.
@@ -185,6 +213,7 @@ class ReplayTransport:
         self._waiting: defaultdict[str, deque[int]] = defaultdict(deque)
         for entry in entries:
             self._waiting[entry.label].append(entry.seq)
+        self._moves = 0
         self._stalled = 0
 
     def run(
@@ -226,7 +255,13 @@ class ReplayTransport:
             TransportError: as ``run``.
         """
         del timeout, root, held, limit
+        self.move()
         return _Replayed(self, host, self._entry(host, argv))
+
+    def move(self) -> None:
+        """Count a start or release: what was seen to end after it must not end before it."""
+        with self._lock:
+            self._moves += 1
 
     def give(self, entry: Entry) -> None:
         """Note that a recorded result was taken."""
@@ -246,7 +281,8 @@ class ReplayTransport:
         with self._lock:
             self._stalled += 1
             waiting = self._waiting[entry.label]
-            return not waiting or waiting[0] >= entry.seq or self._stalled > _PATIENCE
+            told = not waiting or waiting[0] >= entry.seq
+            return (told and self._moves >= (entry.moves or 0)) or self._stalled > _PATIENCE
 
     def _entry(self, host: Host, argv: Sequence[str]) -> Entry:
         key = (host.name, tuple(argv))
@@ -305,6 +341,7 @@ class _Replayed:
 
     def release(self) -> None:
         """See ``Running.release``."""
+        self._replay.move()
 
     def poll(self) -> CapturedResult | None:
         """See ``Running.poll``."""
