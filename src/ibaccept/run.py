@@ -30,6 +30,7 @@ from ibaccept.load.inputs import FilesystemLoad, LoadInputs, Pace, RdmaLoad
 from ibaccept.load.run import LABEL, run_load
 from ibaccept.loadlook import Loaded
 from ibaccept.model import Fabric, Rate
+from ibaccept.nodeset import fold
 from ibaccept.parse import iblinkinfo, ibnetdiscover
 from ibaccept.plan import Plan, write_plan
 from ibaccept.snapshot import NotSeen, Snapshot
@@ -266,7 +267,8 @@ class RunInfo:
     Attributes:
         started: UTC, ISO 8601.
         today: the day waivers are held against.
-        job: text of ``--job``, None where it was not given.
+        job: the hosts ``--job`` named, None where it was not given. A file or a variable it was
+            read from may say something else at the time of a replay.
         load: whether load runs were made.
         token: names what the load runs leave on hosts while they last.
         plans: file of each plan and subnet file below ``inputs/``, by its text in the expectations.
@@ -364,7 +366,10 @@ def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
         if source.is_file():  # a missing one is told by the entry that needs it
             shutil.copyfile(source, folder / "recorded")
             plans[recorded.file] = f"{INPUTS}/recorded"
-    done = RunInfo(**{**asdict(info), "plans": plans})
+    job = info.job
+    if job is not None and inputs.job is not None:
+        job = fold(inputs.job.clients)
+    done = RunInfo(**{**asdict(info), "plans": plans, "job": job})
     (run_dir / RUN).write_text(json.dumps(asdict(done), indent=1) + "\n", "utf-8")
     return done
 
