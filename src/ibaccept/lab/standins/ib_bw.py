@@ -125,11 +125,12 @@ class Test:
         self.port = int(given.get("port", "18515"))
         self.qps = int(given.get("qps", "1"))
         self.size = int(given.get("size", "65536"))
-        self.depth = int(given.get("depth", "128"))
         self.seconds = int(given.get("seconds", "0"))
         self.margin = float(given.get("margin", self.seconds / 4))
         default = "1000" if self.read else "5000"
         self.iterations = 0 if self.seconds else int(given.get("iterations", default))
+        depth = int(given.get("depth", "128"))
+        self.depth = min(depth, self.iterations) if self.iterations else depth
         self.moderation = int(given.get("moderation", "1" if self.size > SMALL else "100"))
         self.no_peak = "no_peak" in given or self.iterations > PEAK_LIMIT
         self.out: list[str] = []
@@ -185,10 +186,10 @@ class Test:
         peak = 0.0 if self.seconds or self.no_peak else rate
         million = sides * messages / 1e6
         if gbits and rate < NEAR_ZERO:
-            row = f"   {peak:<7.6f}            {rate:<7.6f}            {million:<7.6f}"
+            row = f"{count}           {peak:.6f}            {rate:.6f}            {million:.6f}"
         else:
-            row = f"       {peak:<7.2f}            {rate:<7.2f}\t\t   {million:<7.6f}"
-        self.out.append(f" {self.size:<7d}    {count:<10d}{row}\n{LINE}\n")
+            row = f"{count:<10d}       {peak:<7.2f}            {rate:<7.2f}\t\t   {million:<7.6f}"
+        self.out.append(f" {self.size:<7d}    {row}\n{LINE}\n")
 
 
 def _c_hex(value: int, width: int) -> str:
