@@ -97,9 +97,9 @@ class Verdict:
     findings: tuple[Finding, ...] = ()
     source: str = ""
     area: str = ""
-    severity: str = "normal"
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    severity: str = "normal"
 
 
 VERDICT = TypeAdapter(Verdict)

@@ -125,6 +125,7 @@ def test_the_whole_document(write, failed):
                 "area": "links",
                 "tables": [],
                 "notes": [],
+                "severity": "normal",
             }
         ],
     }

@@ -51,7 +51,9 @@ SEVERITY = {
     "counters": Severity.CRITICAL,
     "throughput": Severity.CRITICAL,
 }
-"""What hangs on an area: without subnet and routes nothing runs; the others make it run badly."""
+"""What hangs on an area: without subnet and routes nothing runs; the others make it run badly.
+
+Of an entry that orders no severity of its own."""
 
 
 def _digest(*parts: str) -> str:
@@ -59,12 +61,16 @@ def _digest(*parts: str) -> str:
     return hashlib.md5(ascii(parts).encode(), usedforsecurity=False).hexdigest()
 
 
-def _base(meta: RunMeta, entry: str, nodeid: str, kind: str, area: str) -> TestResult:
+def _base(
+    meta: RunMeta, entry: str, nodeid: str, kind: str, area: str, severity: str = "normal"
+) -> TestResult:
     suite, test = names(nodeid, kind, entry)
     start, stop = epoch(meta.started), epoch(meta.ended)
     feature = clean(area) or suite.rpartition(".")[2].removeprefix("test_")
+    if severity == Severity.NORMAL.value:
+        severity = SEVERITY.get(feature, Severity.NORMAL).value
     labels = (
-        (LabelType.SEVERITY, SEVERITY.get(feature, Severity.NORMAL).value),
+        (LabelType.SEVERITY, severity),
         (LabelType.EPIC, clean(meta.fabric)),
         (LabelType.FEATURE, feature),
         (LabelType.STORY, clean(kind)),
@@ -103,7 +109,7 @@ def _attachment(item: TestResult, name: str, kind: AttachmentType) -> str:
 
 
 def _verdict_files(verdict: Verdict, meta: RunMeta) -> Iterator[tuple[str, str]]:
-    item = _base(meta, verdict.id, verdict.nodeid, verdict.kind, verdict.area)
+    item = _base(meta, verdict.id, verdict.nodeid, verdict.kind, verdict.area, verdict.severity)
     outcome = outcome_of(verdict)
     text = failure_text(verdict, WIDTH)
     message = clean(verdict.sentence)
