@@ -1,5 +1,6 @@
 """Hosts of a job to LIDs: by their own ibstat, by node description, by LID and GUID."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,33 @@ def test_a_hosts_own_ibstat_beats_its_description():
             ),
         )
     }
+
+
+def test_a_second_node_that_begins_with_a_hosts_name_may_be_its_other_rail():
+    """Taking ``node1`` alone would leave the LIDs of ``node1 mlx5_1`` out of every count."""
+    fabric = Fabric.of([ca(0x100, "node1", (1, 4)), ca(0x200, "node1 mlx5_1", (1, 5))])
+    meant = InventoryHost("node1", Host("node1"), ib_name="node1")
+
+    with pytest.raises(InputError) as caught:
+        lids_of(fabric, ["node1"])
+
+    assert str(caught.value) == (
+        "'node1' names 2 nodes: 'node1' 0x0000000000000100, 'node1 mlx5_1' 0x0000000000000200; "
+        "name the one that is meant by its GUID or its LID"
+    )
+    assert lids_of(fabric, [meant]).lids == (4,)
+
+
+def test_an_ibstat_that_hides_a_port_of_its_hca_tells_no_lid():
+    seen = stat(("mlx5_0", [stat_port(1, 0x301, 9)]))
+    whole = IbStat((replace(seen.cas[0], node_guid=Guid(0x300)),), ())
+    port = InventoryHost("c1", Host("c1"), ib_port=1)
+
+    assert refusal("c1", stats={"c1": whole}) == (
+        "c1: mlx5_0 has a LID on port 2 too, which its ibstat does not show; set ib_port, or find "
+        "out why"
+    )
+    assert found(port, stats={"c1": whole}) == {"c1": ((9,), "ibstat", ())}
 
 
 def test_the_inventorys_hca_and_port_choose_among_those_of_ibstat():

@@ -8,7 +8,7 @@ import pytest
 from ibaccept.errors import InputError
 from ibaccept.evidence import CaptureRef
 from ibaccept.expect import Expectations, Waiver, load_expectations, read_expectations
-from ibaccept.expect.adaptive import AdaptiveRouting
+from ibaccept.expect.adaptive import AdaptiveRouting, FileSign, without_secrets
 from ibaccept.expect.cabling import Cabling, LinkCount
 from ibaccept.expect.counters import ErrorCounters
 from ibaccept.expect.fields import parse_guid
@@ -578,3 +578,57 @@ def test_a_waiver_holds_through_its_last_day():
     waiver = Waiver(expectation="a", subject="s", until=date(2027, 1, 31), ticket="T", because="b")
 
     assert [waiver.is_expired(date(2027, *day)) for day in ((1, 31), (2, 1))] == [False, True]
+
+
+ENTRY = "expect:\n  - {id: a, kind: routes}\n"
+
+
+def adaptive(folder, head, **files):
+    """What a file with these subnet files says of adaptive routing."""
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text)
+    text = f"version: 1\nfabric: f\n{head}{ENTRY}"
+    return read_expectations(loads(text, name="e.yaml"), folder=folder).adaptive_routing
+
+
+def test_subnet_files_say_whether_switches_route_adaptively(tmp_path: Path):
+    said = CaptureRef("inputs/expectations.yaml", 3, "adaptive_routing: off")
+    on = FileSign(
+        "on",
+        "opensm.conf",
+        CaptureRef("inputs/subnet-1-opensm.conf", 2, "routing_engine ar_updn"),
+    )
+    silent = FileSign(None, "ufm.conf", CaptureRef("inputs/subnet-2-ufm.conf", None, ""))
+
+    known = adaptive(
+        tmp_path,
+        "adaptive_routing: off\nsubnet_files: [opensm.conf, ufm.conf]\n",
+        opensm_conf="# x\nrouting_engine ar_updn\n",
+        ufm_conf="routing_engine (null)\n",
+    )
+
+    assert known == AdaptiveRouting("off", said, (on, silent))
+    assert (known.state, known.captures) == ("on", (said, on.capture))
+    assert adaptive(tmp_path, "") == AdaptiveRouting()
+
+
+def test_subnet_files_that_tell_nothing_known_are_refused(tmp_path: Path):
+    with pytest.raises(InputError) as caught:
+        adaptive(tmp_path, "subnet_files: [no.conf, x.log, x.log]\n", x_log="hello\n")
+
+    assert str(caught.value).splitlines() == [
+        f"e.yaml:3: subnet_files: {tmp_path}/no.conf cannot be read: No such file or directory",
+        "e.yaml:3: subnet_files: x.log: subnet file output: nothing in it tells of adaptive "
+        "routing; give opensm.conf with its routing_engine, OpenSM's log, or ibdiagnet's log, "
+        "db_csv or .far",
+        "e.yaml:3: subnet_files: x.log is there twice",
+    ]
+
+
+def test_keys_of_a_subnet_file_are_not_copied():
+    text = "m_key 0x17\nrouting_engine updn\n  sa_key = 0x1\nsm_password x y\nlmc 0\n"
+
+    assert without_secrets(text) == (
+        "m_key (not copied)\nrouting_engine updn\n  sa_key (not copied)\n"
+        "sm_password (not copied)\nlmc 0\n"
+    )

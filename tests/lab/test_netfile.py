@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from ibaccept.errors import InputError
+from ibaccept.lab import topology
 from ibaccept.lab.netfile import Cable, NetFile, PortRef
 from ibaccept.model import Rate
 
@@ -102,6 +103,20 @@ def test_swapped_cables_keep_their_near_ends():
         (FIRST.a, SECOND.b),
         (SECOND.a, FIRST.b),
     ]
+
+
+def test_a_renamed_node_keeps_its_id_and_may_share_its_name():
+    net = topology.two_switch(clients=2, storage=1, isls=1)
+
+    net.rename("client-2", "client-1")
+
+    assert [(node.id, node.name) for node in net.hosts()[:2]] == [
+        ("H-0c42a10300f00100", "client-1"),
+        ("H-0c42a10300f00200", "client-1"),
+    ]
+    assert NetFile.parse(net.text()).hosts()[1].name == "client-1"
+    with pytest.raises(InputError, match="several nodes are called 'client-1'"):
+        net.node("client-1")
 
 
 def test_plan_has_a_row_per_cable():

@@ -58,6 +58,29 @@ def test_guids_are_those_the_docs_name():
     ]
 
 
+def test_hosts_of_two_ports():
+    net = topology.two_switch(clients=2, storage=1, isls=1, host_ports=2)
+
+    assert [str(cable) for cable in net.cables()] == [
+        "SwitchA/1 - client-1/1",
+        "SwitchA/2 - client-1/2",
+        "SwitchA/3 - client-2/1",
+        "SwitchA/4 - client-2/2",
+        "SwitchA/13 - SwitchB/25",
+        "SwitchB/1 - stor-1/1",
+        "SwitchB/2 - stor-1/2",
+        "SwitchB/26 - mgmt01/1",
+    ]
+    assert {node.name: node.num_ports for node in net.hosts()} == {
+        "client-1": 2,
+        "client-2": 2,
+        "stor-1": 2,
+        "mgmt01": 1,
+    }
+    with pytest.raises(InputError, match="SwitchB has 24 ports for storage servers, not 26"):
+        topology.two_switch(storage=13, host_ports=2)
+
+
 def test_rates_of_isls_and_leaves():
     small = BUILT["small"]
     mixed = topology.fat_tree(leaves=2, spines=1, hosts=2, leaf_rates={1: "4X EDR"})
