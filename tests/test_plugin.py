@@ -346,6 +346,18 @@ def test_waivers(judge):
     )
 
 
+def test_a_waiver_for_a_cable_that_nobody_planned_is_refused(judge):
+    """With an item per planned cable it would be in none of them."""
+    each = PLANNED + ISL.replace("HDR}", "HDR, each: cable}")
+    ran = judge(waived(waiver("SwitchC/1")) + each)
+
+    assert (ran.code, ran.errors.strip()) == (
+        4,
+        "ERROR: expectations.yaml:7: the waiver RMA-1 names 'SwitchC/1', which is none of the "
+        "planned cables of isl-4x-hdr",
+    )
+
+
 def test_what_was_not_seen_cannot_be_waived(judge, site, bundle):
     broken = cut(bundle, site.path / "cut", "iblinkinfo")
     text = waived(waiver(MISSING)) + PLANNED + ISL

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import pytest
 
 import ibaccept
-from ibaccept.bench import Entry, item_id
+from ibaccept.bench import Entry, covers, item_id
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.expect.base import Expectation
 from ibaccept.expect.selector import planned_cables
@@ -214,6 +214,7 @@ def _begin(config: pytest.Config) -> Run:
     try:
         reports = _path(config, "reports")
         assert reports is not None  # noqa: S101 - it has a default
+        _check_planned(inputs)
         run_dir = new_run_dir(reports, info if source is None else _replayed(info))
         info = keep_inputs(run_dir, inputs, info)
         if source is not None:
@@ -328,7 +329,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             marks.append(pytest.mark.xdist_group("load"))
             if not run.info.load:
                 marks.append(pytest.mark.skip(reason=NEEDS_LOAD))
-        for cable in _cables(run, expected):
+        for cable in _cables(run.inputs, expected):
             entry = Entry(
                 expected,
                 cable,
@@ -343,18 +344,37 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 NEEDS_LOAD = "needs --load"
 
 
-def _cables(run: Run, expected: Expectation) -> Iterator[PlannedCable | None]:
+def _cables(inputs: Inputs, expected: Expectation) -> Iterator[PlannedCable | None]:
     if getattr(expected, "each", None) is None:
         yield None
         return
-    plan = run.inputs.plan
+    plan = inputs.plan
     assert plan is not None  # noqa: S101 - the schema refuses each: without a plan
     links = getattr(expected, "links", None)
     if links is None:
         yield None  # the cables that nobody planned
         yield from plan.cables
         return
-    yield from planned_cables(links, plan, run.inputs.inventory)
+    yield from planned_cables(links, plan, inputs.inventory)
+
+
+def _check_planned(inputs: Inputs) -> None:
+    """Hold ``each: cable`` against the plan, before anything is looked at.
+
+    Raises:
+        InputError: links that the plan cannot tell, or a waiver for a cable that is not planned
+            (it would be in no item, so nobody would notice that it covers nothing).
+    """
+    for expected in inputs.expectations.entries:
+        names = [cable.name for cable in _cables(inputs, expected) if cable is not None]
+        if getattr(expected, "each", None) is None:
+            continue
+        for waiver in inputs.expectations.waivers:
+            if waiver.expectation == expected.id and not any(covers(waiver, n) for n in names):
+                raise InputError(
+                    f"{inputs.expectations.source(expected)}: the waiver {waiver.ticket} names "
+                    f"{waiver.subject!r}, which is none of the planned cables of {expected.id}"
+                )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -583,7 +603,7 @@ def _shown(config: pytest.Config, path: Path) -> Path:
 
 def _ids(run: Run) -> Iterator[str]:
     for expected in run.inputs.expectations.entries:
-        for cable in _cables(run, expected):
+        for cable in _cables(run.inputs, expected):
             yield item_id(expected, cable)
 
 
