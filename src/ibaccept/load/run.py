@@ -309,7 +309,8 @@ class _Runs:
                     direction, data, watch if isinstance(watch, Watch) else None, without
                 )
                 self.filesystem[direction] = run
-                self.problems += [part for part in run.unseen if part not in self.problems]
+                known = {part.reason for part in self.problems}
+                self.problems += [part for part in run.unseen if part.reason not in known]
                 self._note_left(run.ended, name)
                 self._reckoned(name, direction, cables, watch, partial(_bytes_balance, run))
                 # what was not written cannot be read back

@@ -1,0 +1,199 @@
+"""Load runs against the lab: real perfquery, real SSH, stand-ins of perftest, real fio."""
+
+import dataclasses
+import signal
+import time
+
+import pytest
+
+from ibaccept.load.inputs import FilesystemLoad, Pace, RdmaLoad
+from ibaccept.load.result import FilesystemRun, PairRate
+from ibaccept.load.run import run_load, token_of
+from ibaccept.snapshot import NotSeen
+from ibaccept.transport.replay import ReplayTransport
+
+pytestmark = pytest.mark.real
+
+FAST = Pace(interval=0.3, ramp=0.3, listening_pause=0.1)
+AT_ONCE = dataclasses.replace(FAST, sleep=lambda _seconds: None)
+
+
+def replayed(run_dir, inputs, snapshot):
+    inputs = dataclasses.replace(inputs, token=token_of(run_dir) or inputs.token)
+    return run_load(ReplayTransport(run_dir), inputs, snapshot, pace=AT_ONCE)
+
+
+def test_rdma_reads_with_measured_ceilings(site, tmp_path, tools_left):
+    inputs = site.inputs(4, rdma=RdmaLoad(duration=10), ceilings="measure")
+    recording = site.recording(tmp_path)
+
+    runs = run_load(recording, inputs, site.snapshot, pace=FAST)
+    left = tools_left(site.lab)
+    recording.close()
+
+    (run,) = runs.rdma_read
+    seen = {
+        (pair.client, pair.storage, pair.sender, pair.runs_server): round(rate.rate.gbps, 1)
+        for pair, rate in run.pairs.items()
+    }
+    # two clients of each server share its cable
+    assert seen == {
+        ("client-1", "stor-1", "stor-1", "client-1"): 98.4,
+        ("client-2", "stor-2", "stor-2", "client-2"): 98.4,
+        ("client-3", "stor-1", "stor-1", "client-3"): 98.4,
+        ("client-4", "stor-2", "stor-2", "client-4"): 98.4,
+    }
+    assert (run.direction, run.moved, run.ended) == ("read", (), (8, 8))
+    assert len({pair.tcp_port for pair in run.pairs}) == 4
+    assert run.spread.seconds < 2
+    watch = runs.watches["rdma-read"]
+    expected = {
+        ("SwitchA/13 - SwitchB/25", "isl"): 100,
+        ("SwitchA/14 - SwitchB/26", "isl"): 100,
+        ("SwitchA/1 - client-1/1", "client"): 50,
+        ("SwitchA/2 - client-2/1", "client"): 50,
+        ("SwitchA/3 - client-3/1", "client"): 50,
+        ("SwitchA/4 - client-4/1", "client"): 50,
+        ("SwitchB/1 - stor-1/1", "storage"): 100,
+        ("SwitchB/2 - stor-2/1", "storage"): 100,
+    }
+    # as exact as the times of the readings allow on a busy machine, and the other way idle
+    close = 1 + 100 * watch.window.uncertain_share
+    assert {(cable.name, cable.kind): cable.toward_clients.percent for cable in watch.cables} == {
+        key: pytest.approx(percent, rel=close / 100) for key, percent in expected.items()
+    }
+    assert max(cable.toward_storage.percent for cable in watch.cables) < 0.1
+    assert watch.balance.explained is None
+    assert [(c.ceiling.how, c.how) for c in runs.ceilings.values()] == [
+        ("measured", "measured on the idle pair stor-1 to client-1")
+    ]
+    assert (runs.problems, runs.left, left) == ((), (), [])
+    assert replayed(tmp_path, inputs, site.snapshot) == runs
+
+
+def test_both_directions_by_reading_and_all_to_all(site, tmp_path):
+    load = RdmaLoad("ib_read_bw", duration=3, direction="both", pattern="all-to-all")
+    inputs = site.inputs(2, rdma=load)
+    recording = site.recording(tmp_path)
+
+    runs = run_load(recording, inputs, site.snapshot, pace=FAST)
+    recording.close()
+
+    def shown(rounds):
+        return [
+            {(p.client, p.storage, p.runs_server): isinstance(r, PairRate)
+             for p, r in run.pairs.items()}
+            for run in rounds
+        ]  # fmt: skip
+
+    # ib_read_bw moves data from its server to its client
+    assert shown(runs.rdma_read) == [
+        {("client-1", "stor-1", "stor-1"): True, ("client-2", "stor-2", "stor-2"): True},
+        {("client-1", "stor-2", "stor-2"): True, ("client-2", "stor-1", "stor-1"): True},
+    ]
+    assert shown(runs.rdma_write) == [
+        {("client-1", "stor-1", "client-1"): True, ("client-2", "stor-2", "client-2"): True},
+        {("client-1", "stor-2", "client-1"): True, ("client-2", "stor-1", "client-2"): True},
+    ]
+    assert list(runs.watches) == ["rdma-read", "rdma-read-2", "rdma-write", "rdma-write-2"]
+    assert replayed(tmp_path, inputs, site.snapshot) == runs
+
+
+def test_the_file_system_is_written_then_read_and_cleaned(site, tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    load = FilesystemLoad(
+        "fio", str(scratch), size_per_client=8 << 20, block=1 << 18, processes=2, cached=True,
+        direct=False, engine="psync",
+    )  # fmt: skip
+    inputs = site.inputs(3, filesystem=load)
+    recording = site.recording(tmp_path / "run")
+
+    runs = run_load(recording, inputs, site.snapshot, pace=FAST)
+    recording.close()
+
+    for direction, run in (("write", runs.filesystem_write), ("read", runs.filesystem_read)):
+        assert isinstance(run, FilesystemRun)
+        assert (run.direction, run.tool, run.moved, run.ended, run.unseen) == (
+            direction, "fio", 3 * (8 << 20), (3, 3), (),
+        )  # fmt: skip
+        assert run.total.bytes_per_second > 0
+        assert run.data_set.clients == 3
+    assert list(scratch.iterdir()) == []
+    assert runs.left == ()
+    assert replayed(tmp_path / "run", inputs, site.snapshot) == runs
+
+
+def test_a_data_set_that_caches_hold_is_refused_before_any_load(site, tmp_path):
+    load = FilesystemLoad("fio", str(tmp_path), size_per_client=1 << 20)
+    recording = site.recording(tmp_path / "run")
+
+    runs = run_load(recording, site.inputs(2, filesystem=load), site.snapshot, pace=FAST)
+    recording.close()
+
+    assert isinstance(runs.filesystem_write, NotSeen)
+    assert runs.filesystem_write == runs.filesystem_read == runs.problems[0]
+    assert "caches can hold it, so its rate would be theirs" in runs.problems[0].reason
+    assert "or say cached: allowed" in runs.problems[0].hint
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
+
+
+def test_one_host_without_the_folder_does_not_lose_the_others(site, tmp_path):
+    load = FilesystemLoad("fio", "/nonexistent/scratch", size_per_client=1 << 20, cached=True)
+    rdma = RdmaLoad(duration=3)
+    recording = site.recording(tmp_path)
+
+    runs = run_load(recording, site.inputs(2, filesystem=load, rdma=rdma), site.snapshot, pace=FAST)
+    recording.close()
+
+    assert [part.reason.partition(": mkdir")[0] for part in runs.problems] == [
+        "folder: client-1", "folder: client-2",
+    ]  # fmt: skip
+    assert runs.filesystem_write.total is None
+    assert all(rate.iterations > 0 for rate in runs.rdma_read[0].rates)
+    assert len(runs.rdma_read[0].rates) == 2
+    assert replayed(tmp_path, site.inputs(2, filesystem=load, rdma=rdma), site.snapshot) == runs
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from ibaccept import commands
+from ibaccept.bundle import Bundle
+from ibaccept.collect import Look, look
+from ibaccept.inventory import load_inventory
+from ibaccept.load.inputs import FilesystemLoad, LoadInputs, Pace, RdmaLoad
+from ibaccept.load.run import run_load
+from ibaccept.transport.replay import RecordingTransport
+from ibaccept.transport.router import open_transport
+
+inventory_file, ssh_config, run_dir = map(Path, sys.argv[1:])
+inventory = load_inventory(inventory_file)
+recording = RecordingTransport(
+    open_transport(commands.permit(load=True), ssh_config=ssh_config), Bundle(run_dir)
+)
+clients = tuple(inventory.hosts[name] for name in inventory.groups["clients"])
+storage = tuple(inventory.hosts[name] for name in inventory.groups["storage"])
+snapshot = look(recording, inventory, None, Look(hosts=(*clients, *storage)))
+try:
+    run_load(
+        recording, LoadInputs(clients, storage, rdma=RdmaLoad(duration=60)), snapshot,
+        pace=Pace(interval=0.5),
+    )
+finally:
+    recording.close()
+"""
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "KILL"])
+def test_the_end_of_our_process_ends_the_load(site, tmp_path, child, tools_up, tools_left, name):
+    process = child(CHILD, str(site.lab.inventory), str(site.lab.ssh_config), str(tmp_path))
+    up = tools_up(site.lab, 12)
+
+    process.send_signal(signal.Signals[f"SIG{name}"])
+    begun = time.monotonic()
+    process.wait(20)
+
+    assert up
+    assert tools_left(site.lab) == []
+    assert time.monotonic() - begun < 15
