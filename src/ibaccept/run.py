@@ -205,11 +205,11 @@ class Inputs:
         )
 
     def _filesystem_load(self, given: FilesystemWorkload) -> FilesystemLoad:
-        recorded = None
-        if given.file is not None:
-            path = self.plan_files.get(given.file, self.expectations_file.parent / given.file)
+        recorded = []
+        for file in given.file:
+            path = self.plan_files.get(file, self.expectations_file.parent / file)
             try:
-                recorded = path.read_text("utf-8")
+                recorded.append(path.read_text("utf-8"))
             except (OSError, UnicodeDecodeError) as error:
                 raise InputError(f"workloads: filesystem: file {path}: {error}") from None
         return FilesystemLoad(
@@ -224,7 +224,7 @@ class Inputs:
             cached=given.cached == "allowed",
             engine=given.engine,
             direct=given.direct,
-            recorded=recorded,
+            recorded=tuple(recorded),
         )
 
     def job_hosts(self) -> tuple[InventoryHost, ...]:
@@ -359,16 +359,11 @@ def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
         (run_dir / sign.capture.file).write_text(kept, "utf-8")
         plans[sign.file] = sign.capture.file
     recorded = inputs.expectations.workloads.filesystem
-    if recorded is not None and recorded.file is not None:
-        source = inputs.plan_files.get(
-            recorded.file, inputs.expectations_file.parent / recorded.file
-        )
+    for number, file in enumerate(recorded.file if recorded is not None else ()):
+        source = inputs.plan_files.get(file, inputs.expectations_file.parent / file)
         if source.is_file():  # a missing one is told by the entry that needs it
-            shutil.copyfile(source, folder / "recorded")
-            plans[recorded.file] = f"{INPUTS}/recorded"
-    job = info.job
-    if job is not None and inputs.job is not None:
-        job = fold(inputs.job.clients)
+            shutil.copyfile(source, folder / f"recorded-{number + 1}")
+            plans[file] = f"{INPUTS}/recorded-{number + 1}"
     done = RunInfo(**{**asdict(info), "plans": plans, "job": job})
     (run_dir / RUN).write_text(json.dumps(asdict(done), indent=1) + "\n", "utf-8")
     return done

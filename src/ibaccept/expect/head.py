@@ -6,7 +6,14 @@ import re
 from datetime import date
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
 
 from ibaccept import units
 from ibaccept.expect.fields import AtLeastOne, Duration, KeyedError, Nodes, Size, Strict, Text
@@ -68,6 +75,17 @@ Ceilings = Annotated[
 ]
 
 
+def _files(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Files = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(_files),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+
+
 class Job(Strict):
     """Whose traffic is judged. ``--job`` replaces the clients."""
 
@@ -93,14 +111,15 @@ class FilesystemWorkload(Strict):
         default="libaio", description="fio's I/O engine"
     )
     direct: bool = Field(default=True, strict=True, description="past the clients' page cache")
-    file: Text | None = Field(
-        default=None, description="recorded: the result, relative to the expectations file"
+    file: Files = Field(
+        default=(),
+        description="recorded: the result of each direction, relative to the expectations file",
     )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.tool == "recorded":
-            if self.file is None:
+            if not self.file:
                 raise ValueError("a recorded run needs file")
         elif self.path is None or self.size_per_client is None:
             raise ValueError(f"{self.tool} needs path and size_per_client")

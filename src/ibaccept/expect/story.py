@@ -97,7 +97,10 @@ class Story:
         predicted = self.measured.try_forecast()
         if predicted is not None:
             told.append(f"forecast: {predicted.sentence}")
-        told += [f"ceiling: {link.how}" for link in self.measured.loads.ceilings.values()]
+        told += [
+            f"ceiling of one {link.rate} link: {link.ceiling.payload:.1f}, {link.how}"
+            for link in self.measured.loads.ceilings.values()
+        ]
         told += diagnosis.diagnose(self.measured.facts()).lines()
         told.append(
             "this is about this node list, in the directions measured: the storage was not tested "
