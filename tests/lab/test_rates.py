@@ -3,7 +3,8 @@
 import pytest
 
 from ibaccept.lab import Lab
-from ibaccept.lab.dataplane import DataPlane, Flow, Network
+from ibaccept.lab.dataplane import DataPlane, Flow
+from ibaccept.lab.network import Network
 from ibaccept.lab.traffic import Traffic
 from ibaccept.model import Guid, PortId, Rate
 

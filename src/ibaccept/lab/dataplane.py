@@ -3,29 +3,22 @@
 Between two events (a flow begins, ends, or the tables change) all rates are constant: max-min fair
 over the cables of the *live* forwarding tables, the hosts and the storage. So what every port has
 counted is exact at any moment, and is only worked out when somebody asks.
-
-A cable is a port that sends: codes number the output ports of switches (``switch * 256 + port``)
-and, after them, the endpoints (`ibaccept.routing.tables`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ibaccept.assemble import to_fabric
 from ibaccept.errors import IbacceptError
 from ibaccept.forecast import Ceiling
+from ibaccept.lab.network import Ints, Network, Pair
 from ibaccept.lab.traffic import Traffic
 from ibaccept.maxmin import Uses, max_min
-from ibaccept.model import Fabric, Guid, PortId, Rate
-from ibaccept.parse import dump_fts, ibnetdiscover
-from ibaccept.routing.crossings import crossings
-from ibaccept.routing.paths import Routes
-from ibaccept.routing.tables import DELIVERED, PORTS
+from ibaccept.model import PortId
+from ibaccept.routing.tables import PORTS
 
 MTU = 4096
 HEADER = 26
@@ -37,8 +30,6 @@ SATURATED_WAIT = 0.05
 """Share of the time that a full cable waits for credits of the far end's buffers."""
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Pair = tuple[str, str]
 
 
 @dataclass(slots=True, eq=False)
@@ -64,86 +55,6 @@ class Flow:
     moved: float = 0.0
     rate: float = 0.0
     lost: bool = False
-
-
-class Network:
-    """The fabric as its tools show it now.
-
-    Args:
-        topology: text of ``ibnetdiscover``.
-        tables: output of ``dump_fts -n``.
-        guids: node GUID by host name.
-    """
-
-    def __init__(self, topology: str, tables: bytes, guids: Mapping[str, Guid]) -> None:
-        self.fabric: Fabric = to_fabric(ibnetdiscover.parse(topology))
-        self.routes = Routes(self.fabric, dump_fts.parse(tables))
-        self.cabling = self.routes.cabling
-        self.first_end = len(self.cabling.switches) * PORTS
-        self.codes = self.first_end + len(self.cabling.endpoints)
-        self._guids = guids
-        self._lids: dict[str, int] = {}
-
-    def lid(self, host: str) -> int | None:
-        """The LID a host is reached at, None while its port is down or the host unknown."""
-        if host not in self._lids:
-            node = self.fabric.nodes.get(self._guids.get(host, Guid(0)))
-            lids = [port.lids()[0] for port in node.ports.values() if port.lids()] if node else []
-            if not lids:
-                return None
-            self._lids[host] = lids[0]
-        return self._lids[host]
-
-    def port(self, code: int) -> PortId:
-        """The port that a code stands for."""
-        if code >= self.first_end:
-            return self.cabling.endpoints[code - self.first_end].id
-        return PortId(self.cabling.switches[code // PORTS], code % PORTS)
-
-    def rate(self, code: int) -> Rate | None:
-        """Width and speed of the cable at a port."""
-        link = self.fabric.link_at.get(self.port(code))
-        return None if link is None else link.rate
-
-    def far(self, port: PortId) -> PortId | None:
-        """The other end of a cable."""
-        link = self.fabric.link_at.get(port)
-        if link is None:
-            return None
-        return link.b.id if link.a.id == port else link.a.id
-
-    def paths(self, pairs: Iterable[Pair]) -> dict[Pair, Ints | None]:
-        """Codes of the cables on the way of each pair, in order; None where it is not delivered."""
-        wanted = list(dict.fromkeys(pairs))
-        found: dict[Pair, Ints | None] = dict.fromkeys(wanted)
-        lids = [(self.lid(a), self.lid(b)) for a, b in wanted]
-        owned = self.cabling.owner.size
-        known = [
-            i for i, (a, b) in enumerate(lids) if a and b and a != b and a < owned and b < owned
-        ]
-        if not known:
-            return found
-        slids = np.array([lids[i][0] for i in known], dtype=np.int64)
-        dlids = np.array([lids[i][1] for i in known], dtype=np.int64)
-        sources = self.cabling.owner[slids].astype(np.int64)
-        over = crossings(self.routes, sources, dlids)
-        code = over.switch * PORTS + over.port
-        # Entries come hop by hop: a stable sort by pair keeps the hops of a pair in order.
-        order = np.argsort(over.pair, kind="stable")
-        parts = np.split(code[order], np.cumsum(np.bincount(over.pair, minlength=len(known)))[:-1])
-        for index, part in enumerate(parts):
-            if over.end[index] == DELIVERED:
-                first = np.array([self.first_end + sources[index]])
-                found[wanted[known[index]]] = np.concatenate([first, part])
-        return found
-
-    def parallel(self, code: int) -> Ints:
-        """Codes of the cables between the same two switches; only this one for a host's."""
-        if code >= self.first_end or not self.cabling.isl[code // PORTS, code % PORTS]:
-            return np.array([code])
-        switch = code // PORTS
-        same = self.cabling.target[switch] == self.cabling.target[switch, code % PORTS]
-        return switch * PORTS + np.flatnonzero(same)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +91,7 @@ class DataPlane:
     flows: list[Flow] = field(default_factory=list)
     now: float = 0.0
     _paths: dict[Pair, Ints | None] = field(default_factory=dict)
+    _ceilings: dict[int, float] = field(default_factory=dict)
     _totals: dict[PortId, list[float]] = field(default_factory=dict)
     _active: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     _rates: Floats = field(default_factory=lambda: np.empty(0))
@@ -221,6 +133,7 @@ class DataPlane:
         self._settle()
         self.network = network
         self._paths.clear()
+        self._ceilings.clear()
         self._bytes, self._ticks = np.zeros(network.codes), np.zeros(network.codes)
         self._active = np.empty(0, np.int64)
         self._rates = self._waits = np.empty(0)
@@ -285,7 +198,7 @@ class DataPlane:
             self._active = np.empty(0, np.int64)
             self._rates = self._waits = np.empty(0)
             return
-        _Rating(self.network, self.traffic, self.storage, carried).rate(self)
+        _Rating(self.network, self.traffic, self._ceilings, self.storage, carried).rate(self)
 
     def carry(self, active: Ints, rates: Floats, waits: Floats) -> None:
         """From now on these cables carry so many bytes, and wait so many ticks, per second."""
@@ -299,11 +212,13 @@ class _Rating:
         self,
         network: Network,
         traffic: Traffic,
+        ceilings: dict[int, float],
         storage: tuple[str, ...],
         carried: list[tuple[Flow, Pair, Ints]],
     ) -> None:
         self._network = network
         self._traffic = traffic
+        self._ceilings = ceilings
         self._storage = set(storage)
         self._carried = carried
         self._limits: dict[object, float] = {}
@@ -359,14 +274,11 @@ class _Rating:
 
     def _capacities(self, codes: Ints, stripe: Ints, cable: Ints) -> Floats:
         found = np.empty(codes.size)
+        known = self._ceilings
         for index, code in enumerate(codes.tolist()):
-            rate = self._network.rate(code)
-            if rate is None:
-                raise IbacceptError(
-                    f"the lab shows no rate of the cable at {self._network.port(code)}"
-                )
-            known = self._traffic.ceilings.get(str(rate)) or Ceiling.derive(rate).payload
-            found[index] = known.bytes_per_second
+            if code not in known:
+                known[code] = self._ceiling(code)
+            found[index] = known[code]
         if self._traffic.contention:
             sinks = np.unique([pair[1] for _f, pair, _p in self._carried], return_inverse=True)[1]
             both = np.unique(np.stack([cable, sinks[stripe]]), axis=1)[0]
@@ -374,6 +286,13 @@ class _Rating:
             isl = [c < self._network.first_end and self._is_isl(c) for c in codes.tolist()]
             found[shared & np.array(isl)] *= 1 - self._traffic.contention
         return found
+
+    def _ceiling(self, code: int) -> float:
+        rate = self._network.rate(code)
+        if rate is None:
+            raise IbacceptError(f"the lab shows no rate of the cable at {self._network.port(code)}")
+        given = self._traffic.ceilings.get(str(rate)) or Ceiling.derive(rate).payload
+        return given.bytes_per_second
 
     def _is_isl(self, code: int) -> bool:
         return bool(self._network.cabling.isl[code // PORTS, code % PORTS])
@@ -406,21 +325,19 @@ class _Rating:
         more) waits at every port before that. What its source, or the storage, does not send waits
         nowhere.
         """
-        keys = list(self._members)
-        crossing = np.bincount(cable, minlength=capacity.size)
-        wait = np.zeros(capacity.size)
-        wait[np.unique(bottleneck[bottleneck < capacity.size])] = SATURATED_WAIT
-        receiving = [isinstance(key, tuple) and key[1] == "receive" for key in keys]
-        order = np.argsort(stripe, kind="stable")
-        hops = np.split(cable[order], np.cumsum(np.bincount(stripe))[:-1])
-        for number, way in enumerate(hops):
-            held = int(bottleneck[number])
-            if held < capacity.size:
-                before = way[: int(np.argmax(way == held))] if (way == held).any() else way[:0]
-            elif receiving[held - capacity.size]:
-                before = way
-            else:
-                continue
-            fair = capacity[before] / crossing[before]
-            np.add.at(wait, before, np.maximum(0, fair - rate[number]) / capacity[before])
+        cables = capacity.size
+        wait = np.zeros(cables)
+        wait[np.unique(bottleneck[bottleneck < cables])] = SATURATED_WAIT
+        receiving = [isinstance(key, tuple) and key[1] == "receive" for key in self._members]
+        # For each stripe the place, among all uses, from which on nothing waits for it.
+        until = np.full(bottleneck.size, -1, dtype=np.int64)
+        held = cable == bottleneck[stripe]
+        # Backwards, so that the first of several uses stays.
+        until[stripe[held][::-1]] = np.flatnonzero(held)[::-1]
+        by_sink = np.flatnonzero(bottleneck >= cables)
+        until[by_sink[np.array(receiving, dtype=bool)[bottleneck[by_sink] - cables]]] = cable.size
+        before = np.arange(cable.size) < until[stripe]
+        fair = (capacity / np.maximum(1, np.bincount(cable, minlength=cables)))[cable]
+        lack = np.maximum(0, fair - rate[stripe]) / capacity[cable]
+        wait += np.bincount(cable[before], weights=lack[before], minlength=cables)
         return np.minimum(wait, 1.0)

@@ -37,7 +37,8 @@ from pathlib import Path
 
 from ibaccept.errors import InputError
 from ibaccept.lab.backend import Backend
-from ibaccept.lab.dataplane import DataPlane, Network
+from ibaccept.lab.dataplane import DataPlane
+from ibaccept.lab.network import Network
 from ibaccept.lab.runs import Runs, Session
 from ibaccept.lab.tally import Tally
 from ibaccept.lab.traffic import NoWrite, Traffic

@@ -14,7 +14,8 @@ import socket
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from ibaccept.lab.dataplane import DataPlane, Flow, Pair
+from ibaccept.lab.dataplane import DataPlane, Flow
+from ibaccept.lab.network import Pair
 from ibaccept.lab.traffic import Dies, Hang, NoWrite, PortTaken, Traffic
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -6,6 +6,7 @@ carries what idle links of its rate are known to carry.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -74,6 +75,10 @@ class HostLimit(Part):
     fs_write: Payload | None = None
     fs_read: Payload | None = None
     memory: Bytes | None = None
+
+
+LIMITS = ("pace", "nic", "send", "receive", "fs_write", "fs_read")
+"""The bandwidths of a host."""
 
 
 class FileSystem(Part):
@@ -175,12 +180,20 @@ class Traffic(Part):
 
     def limit(self, host: str, what: str) -> float:
         """The smallest limit of a kind for a host, bytes per second; infinite for none."""
-        found = [
-            value.bytes_per_second
-            for entry in self.hosts
-            if host in entry.hosts and (value := getattr(entry, what)) is not None
-        ]
-        return min(found, default=float("inf"))
+        return self._limits.get((host, what), float("inf"))
+
+    @cached_property
+    def _limits(self) -> dict[tuple[str, str], float]:
+        found: dict[tuple[str, str], float] = {}
+        for entry in self.hosts:
+            for what in LIMITS:
+                value: units.Bandwidth | None = getattr(entry, what)
+                if value is None:
+                    continue
+                for host in entry.hosts:
+                    known = found.get((host, what), float("inf"))
+                    found[host, what] = min(known, value.bytes_per_second)
+        return found
 
     def memory(self, host: str) -> int | None:
         """MemTotal of a host in bytes, None where the scenario does not say."""
