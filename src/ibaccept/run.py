@@ -364,6 +364,8 @@ def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
         if source.is_file():  # a missing one is told by the entry that needs it
             shutil.copyfile(source, folder / f"recorded-{number + 1}")
             plans[file] = f"{INPUTS}/recorded-{number + 1}"
+    # A file or SLURM_JOB_NODELIST may be gone or mean another job when the run is judged again.
+    job = info.job if info.job is None or inputs.job is None else fold(inputs.job.clients)
     done = RunInfo(**{**asdict(info), "plans": plans, "job": job})
     (run_dir / RUN).write_text(json.dumps(asdict(done), indent=1) + "\n", "utf-8")
     return done
