@@ -1,18 +1,25 @@
 """Load runs against the lab: real perfquery, real SSH, stand-ins of perftest, real fio."""
 
+import contextlib
 import dataclasses
+import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
-from ibaccept.load.inputs import FilesystemLoad, Pace, RdmaLoad
+from ibaccept import commands
+from ibaccept.load.inputs import FIRST_PORT, FilesystemLoad, Pace, RdmaLoad
 from ibaccept.load.result import FilesystemRun, PairRate
 from ibaccept.load.run import run_load, token_of
+from ibaccept.load.watch import Watch
 from ibaccept.snapshot import NotSeen
 from ibaccept.transport.replay import ReplayTransport
 
 pytestmark = pytest.mark.real
+
+STAND_IN = b"standins.ib_bw"
 
 FAST = Pace(interval=0.3, ramp=0.3, listening_pause=0.1)
 AT_ONCE = dataclasses.replace(FAST, sleep=lambda _seconds: None)
@@ -162,7 +169,8 @@ from ibaccept import commands
 from ibaccept.bundle import Bundle
 from ibaccept.collect import Look, look
 from ibaccept.inventory import load_inventory
-from ibaccept.load.inputs import FilesystemLoad, LoadInputs, Pace, RdmaLoad
+from ibaccept import commands
+from ibaccept.load.inputs import FIRST_PORT, FilesystemLoad, LoadInputs, Pace, RdmaLoad
 from ibaccept.load.run import run_load
 from ibaccept.transport.replay import RecordingTransport
 from ibaccept.transport.router import open_transport
@@ -197,3 +205,68 @@ def test_the_end_of_our_process_ends_the_load(site, tmp_path, child, tools_up, t
     assert up
     assert tools_left(site.lab) == []
     assert time.monotonic() - begun < 15
+
+
+def test_a_port_in_use_is_left_to_its_owner_and_said(site, tmp_path):
+    recording = site.recording(tmp_path)
+    client = site.inventory.hosts["client-1"]
+    argv = commands.RDMA_SERVERS["ib_write_bw"].argv(
+        seconds=3, qps=4, bytes=1 << 20, tcp_port=FIRST_PORT
+    )
+    owner = recording.start(client.transport, argv, timeout=60)
+    inputs = site.inputs(2, rdma=RdmaLoad(duration=3))
+    time.sleep(1)
+
+    runs = run_load(recording, inputs, site.snapshot, pace=FAST)
+    still = owner.poll()
+    owner.stop()
+    recording.close()
+
+    (run,) = runs.rdma_read
+    assert run.moved == (f"client-1: TCP port {FIRST_PORT} is in use, the next one was taken",)
+    assert [(pair.client, pair.tcp_port) for pair in run.pairs] == [
+        ("client-1", FIRST_PORT + 1), ("client-2", FIRST_PORT + 2),
+    ]  # fmt: skip
+    assert (run.unseen, still) == ((), None)
+
+
+def test_a_server_killed_in_the_run_costs_its_pair_alone(site, tmp_path, tools_left, monkeypatch):
+    recording = site.recording(tmp_path)
+    inputs = site.inputs(2, rdma=RdmaLoad(duration=5))
+    killed: list[int] = []
+
+    def kill(_seconds):
+        """Between two samples, so while the pairs run."""
+        time.sleep(0.3)
+        for folder in Path("/proc").iterdir() if not killed else ():
+            with contextlib.suppress(OSError):
+                line = (folder / "cmdline").read_bytes()
+                words = line.split(b"\0")
+                mine = str(site.lab.folder).encode() in (folder / "environ").read_bytes()
+                if mine and STAND_IN in line and words[-2] == str(FIRST_PORT).encode():
+                    os.kill(int(folder.name), signal.SIGKILL)
+                    killed.append(int(folder.name))
+
+    def after_release(seconds):
+        (kill if running else time.sleep)(seconds)
+
+    running: list[str] = []
+    watched = Watch.first
+
+    def first(watch):
+        watched(watch)
+        running.append("released")
+
+    monkeypatch.setattr(Watch, "first", first)
+    pace = dataclasses.replace(FAST, sleep=after_release)
+    runs = run_load(recording, inputs, site.snapshot, pace=pace)
+    recording.close()
+
+    assert killed
+    (run,) = runs.rdma_read
+    assert run.total is None
+    assert [pair.client for pair, rate in run.pairs.items() if isinstance(rate, PairRate)] == [
+        "client-2"
+    ]
+    assert runs.problems == run.unseen
+    assert tools_left(site.lab) == []
