@@ -270,3 +270,24 @@ def test_a_server_killed_in_the_run_costs_its_pair_alone(site, tmp_path, tools_l
     ]
     assert runs.problems == run.unseen
     assert tools_left(site.lab) == []
+
+
+def test_ctrl_c_in_a_file_system_run_ends_it_and_removes_its_files(site, tmp_path, child):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    text = CHILD.replace(
+        "rdma=RdmaLoad(duration=60)",
+        f"filesystem=FilesystemLoad('fio', {str(scratch)!r}, size_per_client=1 << 29, block=4096,"
+        " cached=True, engine='psync', direct=True)",
+    )
+    process = child(text, str(site.lab.inventory), str(site.lab.ssh_config), str(tmp_path / "run"))
+    deadline = time.monotonic() + 30
+    while len(list(scratch.glob("*/*"))) < 6 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    up = len(list(scratch.glob("*/*")))
+
+    process.send_signal(signal.SIGINT)
+    process.wait(30)
+
+    assert up == 6
+    assert list(scratch.iterdir()) == []

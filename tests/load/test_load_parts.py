@@ -1,0 +1,281 @@
+"""The parts of load runs that need no host: pairs, windows, rates, balance, clocks, ceilings."""
+
+import pytest
+
+from ibaccept.bundle import CapturedResult
+from ibaccept.inventory import InventoryHost
+from ibaccept.load.cables import Query, batched
+from ibaccept.load.ceiling import ceilings_of
+from ibaccept.load.filesystem import FilesystemRunner
+from ibaccept.load.inputs import Pace
+from ibaccept.load.rdma import pairs_of
+from ibaccept.load.reckon import Growth, growth
+from ibaccept.load.result import (
+    Balance,
+    DataSet,
+    Pair,
+    PairRate,
+    RateState,
+    RdmaRun,
+    Spread,
+    Window,
+)
+from ibaccept.load.run import balance_of
+from ibaccept.load.together import Clocks, why_not
+from ibaccept.load.watch import Reading, Sample, Watch
+from ibaccept.model import Guid, PortId, Rate
+from ibaccept.snapshot import NotSeen
+from ibaccept.transport import CommandResult, Host, TransportError
+from ibaccept.units import Bandwidth
+
+PORT = PortId(Guid(2), 25)
+FULL32, FULL64 = (1 << 32) - 1, (1 << 64) - 1
+
+
+def test_pairs_go_round_the_storage_each_with_its_own_port():
+    assert pairs_of(["a", "b", "c"], ["s", "t"], "read", "ib_write_bw") == (
+        Pair("a", "s", "s", "a", 18600), Pair("b", "t", "t", "b", 18601),
+        Pair("c", "s", "s", "c", 18602),
+    )  # fmt: skip
+    assert pairs_of(["a", "b", "c"], ["s", "t"], "write", "ib_write_bw", shift=1) == (
+        Pair("a", "t", "a", "t", 18600), Pair("b", "s", "b", "s", 18601),
+        Pair("c", "t", "c", "t", 18602),
+    )  # fmt: skip
+    # a reader is the tool's client, so the sender runs the server
+    assert pairs_of(["a"], ["s"], "read", "ib_read_bw") == (Pair("a", "s", "s", "s", 18600),)
+    assert pairs_of(["a"], ["s"], "write", "ib_read_bw") == (Pair("a", "s", "a", "a", 18600),)
+
+
+def test_ports_are_listed_never_ranged():
+    assert [list(part) for part in batched(list(range(1, 19)), 8)] == [
+        list(range(1, 9)), list(range(9, 17)), [17, 18],
+    ]  # fmt: skip
+
+
+def samples(*values, bits=64):
+    made = []
+    for second, value in enumerate(values):
+        reading = {} if value is None else {(PORT, "PortXmitData"): Reading(value, bits, second)}
+        made.append(Sample(reading, second, second, 0.0, {PORT: "it did not answer"}))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("values", "bits", "expected"),
+    [
+        ((100, 400, 1000), 64, Growth(RateState.OK, 900, 2.0)),
+        ((5, 5), 64, Growth(RateState.OK, 0, 1.0)),
+        (
+            (100, 50, 1000), 64,
+            Growth(RateState.CLEARED, why="B/25 PortXmitData fell from 100 to 50: somebody cleared "
+                   "it during the run"),
+        ),
+        (
+            (100, FULL64), 64,
+            Growth(RateState.SATURATED, why=f"B/25 PortXmitData is saturated at {FULL64}: it can "
+                   "no longer grow"),
+        ),
+        (
+            (1, FULL32), 32,
+            Growth(RateState.SATURATED, why=f"B/25 PortXmitData is saturated at {FULL32}: it can "
+                   "no longer grow"),
+        ),
+        (
+            (0, 0), 0,
+            Growth(RateState.UNSUPPORTED, why="B/25 does not measure PortXmitData"),
+        ),
+        (
+            (1, None, 3), 64,
+            Growth(RateState.UNREAD, why="B/25 PortXmitData was not read: it did not answer"),
+        ),
+        (
+            (1,), 64,
+            Growth(RateState.UNREAD, why="B/25 PortXmitData was not read twice in the run"),
+        ),
+    ],
+)  # fmt: skip
+def test_growth_of_a_counter(values, bits, expected):
+    assert growth(samples(*values, bits=bits), PORT, "PortXmitData", "B/25") == expected
+
+
+def test_bytes_on_cables_against_the_benchmark():
+    assert balance_of(102.9, 100.0, "bytes", 0.0) == Balance(102.9, 100.0, "bytes", 0.0, None)
+    assert balance_of(103.1, 100.0, "bytes", 0.0).explained == "other-traffic"
+    assert balance_of(96.9, 100.0, "bytes/s", 0.0).explained == "cached"
+    assert balance_of(96.9, 100.0, "bytes/s", 0.05).explained is None
+    assert Window(10.0, 14.0, 3, 0.2).uncertain_share == pytest.approx(0.05)
+
+
+def rated(name, gbps):
+    pair = Pair(name, "s", "s", name, 18600)
+    return pair, PairRate(pair, Bandwidth.from_gbps(gbps), 9, 4096, ())
+
+
+def test_an_aggregate_needs_every_pair():
+    whole = RdmaRun("read", "ib_write_bw", dict([rated("a", 31.4), rated("b", 63.6)]), None)
+    part = RdmaRun(
+        "read",
+        "ib_write_bw",
+        dict([rated("a", 31.4)]) | {Pair("b", "s", "s", "b", 18601): NotSeen("it", "gone")},
+        None,
+    )
+
+    assert whole.total == Bandwidth(31.4e9 / 8 + 63.6e9 / 8)
+    assert (part.total, part.unseen) == (None, (NotSeen("it", "gone"),))
+    assert RdmaRun("read", "ib_write_bw", {}, None).total is None
+
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "hint"),
+    [
+        (
+            DataSet(63 * GIB, 12, 32 * GIB, 8 * GIB),
+            "data set: 63.0 GiB are 1.97 times a client's memory (32.0 GiB): caches can hold it, "
+            "so its rate would be theirs",
+            "set size_per_client to 64 GiB or more, or say cached: allowed",
+        ),
+        (
+            DataSet(64 * GIB, 12, 32 * GIB, 512 * GIB),
+            "data set: 768.0 GiB are 1.50 times the storage servers' memory together (512.0 GiB): "
+            "caches can hold it, so its rate would be theirs",
+            "set size_per_client to 86 GiB or more, or say cached: allowed",
+        ),
+    ],
+)
+def test_a_data_set_below_twice_the_cache_is_refused(data, reason, hint):
+    assert FilesystemRunner._large_enough(data) == NotSeen(
+        "the rate of the file system", reason, hint
+    )
+
+
+def test_a_large_data_set_is_taken():
+    data = DataSet(64 * GIB, 12, 32 * GIB, 384 * GIB)
+
+    assert FilesystemRunner._large_enough(data) is data
+    assert (data.client_ratio, data.storage_ratio) == (2.0, 2.0)
+
+
+def captured(host, start, end, sent, received):
+    return CapturedResult(
+        host, ("date",), b"", b"", 0, start=start, end=end, sent=sent, received=received
+    )
+
+
+def test_starts_are_compared_by_clocks_set_right():
+    clocks = Clocks()
+    # a is right within 0.1 s, b is 37 s ahead within 0.2 s
+    clocks.note(captured("a", 100.1, 100.1, 100.0, 100.2))
+    clocks.note(captured("b", 137.2, 137.2, 100.0, 100.4))
+    clocks.note(CommandResult("c", ("date",), b"", b"", 0, start=1.0, end=1.0))
+
+    spread = clocks.spread({"a#0": 200.0, "b#1": 237.5})
+    (apart,) = clocks.apart(5.0)[:1]
+
+    assert spread == Spread(pytest.approx(0.5), pytest.approx(0.4), "a", "b")
+    assert clocks.ahead("c") is None
+    assert clocks.spread({}) is None
+    assert apart.reason.startswith(
+        ("b: its clock is 37.0 s ahead", "a: its clock is 37.0 s behind")
+    )
+
+
+def test_ceilings_say_how_they_are_known(site):
+    hdr = Rate.parse("4X HDR")
+    cables = [type("C", (), {"link": link})() for link in site.snapshot.fabric.links]
+    bad = NotSeen("x", "client: stor-1: ib_write_bw is not installed there")
+
+    def how(given, found):
+        (ceiling,) = ceilings_of(cables, given, lambda _rate: found).values()
+        return ceiling.ceiling.how, ceiling.how
+
+    assert how({hdr: Bandwidth.from_gib(22.6)}, bad) == (
+        "configured", "the expectations file says so",
+    )  # fmt: skip
+    assert how("measure", rated("client-1", 194.0)[1]) == (
+        "measured", "measured on the idle pair s to client-1",
+    )  # fmt: skip
+    assert how("measure", bad) == (
+        "derived",
+        "derived: 98.4% of the data rate 200 Gb/s; no idle pair could be measured: client: stor-1: "
+        "ib_write_bw is not installed there",
+    )
+    assert how({}, bad) == (
+        "derived", "derived: 98.4% of the data rate 200 Gb/s; no figure is given for it",
+    )  # fmt: skip
+
+
+def test_what_failed_names_step_and_host():
+    ended = CommandResult("h", ("fio", "-x"), b"", b"fio: no space left\n", 1)
+
+    assert why_not("the rate of h", "write", ended) == NotSeen(
+        "the rate of h",
+        "write: h: fio ended with exit code 1: fio: no space left",
+        "run it there by hand: fio -x",
+    )
+    assert why_not("the rate of h", "write", TransportError("h", "connect", "refused")) == NotSeen(
+        "the rate of h", "write: h: refused", "see whether the host is up and can be reached"
+    )
+    assert why_not("x", "write", CommandResult("h", ("fio",), b"", b"", 0)) is None
+
+
+BLOCK = """\
+# Port extended counters: Lid 2 port {port} (CapMask: 0x1300 CapMask2: 0x0000000)
+PortSelect:......................{port}
+CounterSelect:...................0x0000
+PortXmitData:....................{value}
+PortRcvData:.....................1
+PortXmitPkts:....................1
+PortRcvPkts:.....................1
+PortUnicastXmitPkts:.............0
+PortUnicastRcvPkts:..............0
+PortMulticastXmitPkts:...........0
+PortMulticastRcvPkts:............0
+"""
+FAILED = "/usr/sbin/perfquery: iberror: failed: perfextquery\n"
+
+
+class Tool:
+    """Answers as perfquery does where port 14 of LID 2 does not answer."""
+
+    def __init__(self):
+        self.asked = []
+
+    def run(self, host, argv, *, timeout, root):
+        del timeout
+        assert root
+        words = argv[1:]
+        self.asked.append(" ".join(words))
+        ports = [int(port) for port in words[-1].split(",")]
+        if "-x" not in words:
+            return CommandResult(host.name, argv, b"", b"no basic set\n", 255, start=9.0, end=9.1)
+        text = ""
+        for port in ports:
+            if port == 14:
+                return CommandResult(
+                    host.name, argv, (text + FAILED).encode(), b"", 255, start=9.0, end=9.1
+                )
+            text += BLOCK.format(port=port, value=port * 100)
+        return CommandResult(host.name, argv, text.encode(), b"", 0, start=9.0, end=9.1)
+
+
+def test_one_port_that_does_not_answer_does_not_hide_the_others():
+    ports = {number: PortId(Guid(2), number) for number in (13, 14, 15)}
+    tool = Tool()
+    watch = Watch(tool, InventoryHost("obs", Host("obs")), [Query(2, "13,14,15", ports)], Pace())
+
+    watch.first()
+    taken = watch.sample()
+
+    assert {
+        port.port: reading.value
+        for (port, name), reading in taken.readings.items()
+        if name == "PortXmitData"
+    } == {13: 1300, 15: 1500}
+    assert list(taken.why) == [ports[14]]
+    assert watch.problems["LID 2 port 14"].what == "the load of cables at LID 2 port 14"
+    assert "perfquery: obs: perfquery ended with exit code 255" in taken.why[ports[14]]
+    assert [line for line in tool.asked if "-x" in line][:1] == ["-x -l 2 13,14,15"]
+    assert {"-x 2 13", "-x 2 14", "-x 2 15"} <= set(tool.asked)

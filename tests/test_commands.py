@@ -1,0 +1,98 @@
+"""Nothing leaves but the listed commands; those that load, only where that was permitted."""
+
+import re
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ibaccept import commands
+from ibaccept.commands import Command
+
+RUN = "ibaccept-0123456789abcdef-1"
+VALUES = {
+    "lid": 2, "port": 1, "ports": "13,14,20", "block": 3, "hca": "mlx5_0", "device": "mlx5_0",
+    "seconds": 30, "count": 4, "qps": 4, "depth": 16, "bytes": 1 << 20, "size": 1 << 36,
+    "file": "data.0", "tcp_port": 18600, "peer": "stor-1.example.org", "path": "/scratch/a.b",
+    "run": RUN, "engine": "libaio", "switch": 1,
+}  # fmt: skip
+EVERY = commands.permit(load=True)
+WORDS = st.text(st.characters(min_codepoint=1, max_codepoint=0x7E), max_size=12)
+
+
+def parameters(command: Command) -> set[str]:
+    return set(re.findall(r"\{(\w+)\}", " ".join(command.template)))
+
+
+def filled(command: Command) -> tuple[str, ...]:
+    return command.argv(**{name: VALUES[name] for name in parameters(command)})
+
+
+def test_every_command_permits_what_it_builds_and_load_needs_leave():
+    seen = {
+        command.name: (commands.is_permitted(filled(command)), EVERY(filled(command)))
+        for command in commands.ALL
+    }
+
+    assert seen == {command.name: (command.effect == "read-only", True) for command in commands.ALL}
+    assert len(seen) == len(commands.ALL)
+
+
+def test_the_words_of_load_commands():
+    client = commands.RDMA_CLIENTS["ib_write_bw"].argv(
+        device="mlx5_0", port=1, count=128, seconds=30, qps=4, bytes=1 << 20, tcp_port=18600,
+        peer="10.1.0.5",
+    )  # fmt: skip
+    plain = commands.RDMA_SERVERS["ib_read_bw"].argv(
+        device=None, seconds=30, qps=4, bytes=65536, tcp_port=18601
+    )
+    ports = commands.PERFQUERY_X_PORTS.argv(hca="mlx5_0", hca_port=1, lid=2, ports="13,14")
+
+    assert " ".join(client) == (
+        "ib_write_bw -d mlx5_0 -i 1 -t 128 -F -D 30 -q 4 -s 1048576 --report_gbits "
+        "-p 18600 10.1.0.5"
+    )
+    assert " ".join(plain) == "ib_read_bw -F -D 30 -q 4 -s 65536 --report_gbits -p 18601"
+    assert " ".join(ports) == "perfquery -C mlx5_0 -P 1 -x -l 2 13,14"
+    assert [EVERY(client), EVERY(plain), EVERY(ports)] == [True] * 3
+
+
+def test_the_only_rm_is_of_a_folder_of_a_run():
+    refused = [
+        "/", "/scratch", f"/scratch/../{RUN}", f"/scratch/{RUN}/..", f"/scratch/{RUN}/x", RUN,
+        f"/scratch/./{RUN}", f"/{RUN}", f"/scratch/{RUN} /etc", f"/scratch/*/{RUN}",
+        "/scratch/ibaccept-0123456789abcdef", "/scratch/ibaccept-0123-1", f"/scratch//{RUN}",
+    ]  # fmt: skip
+
+    assert EVERY(("rm", "-rf", "--", f"/scratch/{RUN}"))
+    assert [path for path in refused if EVERY(("rm", "-rf", "--", path))] == []
+    assert not EVERY(("rm", "-rf", "--", f"/scratch/{RUN}", "/etc"))
+    assert not EVERY(("rm", "-rf", f"/scratch/{RUN}"))
+
+
+MUST_NOT = {"-r", "-R", "--Reset_only", "--reset_after_read", "-k", "-K", "--clear-errors"}
+
+
+@given(st.sampled_from(commands.ALL), st.data())
+def test_no_parameter_smuggles_in_a_word_or_a_metacharacter(command, data):
+    argv = list(filled(command))
+    place = data.draw(st.integers(1, max(1, len(argv) - 1)))
+    word = data.draw(WORDS | st.sampled_from([*MUST_NOT, "$(id)", "a;b", "../x", "a b", "", "*"]))
+    changed = [*argv[:place], word, *argv[place + 1 :]]
+    longer = [*argv[:place], word, *argv[place:]]
+
+    for some in (changed, longer):
+        if EVERY(tuple(some)) and some != argv:
+            assert not set(word) & set(" ;|&$`\\\"'*?<>(){}[]!#~\n\t\r\0^")
+            assert ".." not in word
+            # IOR reads with -r; no tool of the fabric has a flag that clears
+            assert not (set(some) & MUST_NOT) or some[0] in {"ior", "elbencho", "rm"}
+
+
+@given(st.lists(WORDS, min_size=1, max_size=6))
+@example(["perfquery", "-R", "2", "1"])
+@example(["perfquery", "-x", "-r", "2", "1"])
+@example(["ibqueryerrors", "-k"])
+@example(["ibqueryerrors", "--skip-sl", "-K"])
+def test_arbitrary_words_are_refused(argv):
+    if EVERY(tuple(argv)):
+        assert argv in [list(filled(command)) for command in commands.ALL]
