@@ -77,17 +77,34 @@ def isl_data(lab, lid):
     return {int(port): (int(sent), int(received)) for port, sent, received in rows}
 
 
-def gib_rates(lab, lid, seconds=1.5):
-    """GiB/s of payload sent and received by SwitchB's ISLs."""
-    began, before = time.monotonic(), isl_data(lab, lid)
+def timed(read):
+    """A reading, and the moments before and after it: it was taken between them."""
+    before = time.monotonic()
+    value = read()
+    return value, before, time.monotonic()
+
+
+def window(read, seconds=1.5):
+    """Two readings, and the least and the most time between them."""
+    first, before_first, after_first = timed(read)
     time.sleep(seconds)
-    spent, after = time.monotonic() - began, isl_data(lab, lid)
-    return {
-        port: tuple(
-            (b - a) / WIRE / GIB / spent for a, b in zip(before[port], after[port], strict=True)
-        )
-        for port in before
+    second, before_second, after_second = timed(read)
+    return first, second, before_second - after_first, after_second - before_first
+
+
+def is_rate(grown, spans, gib):
+    """Whether so many octets / 4 can be that many GiB/s of payload, within 1 %."""
+    moved = grown / WIRE / GIB
+    return gib * spans[0] * 0.99 <= moved <= gib * spans[1] * 1.01
+
+
+def isl_rates(lab, lid):
+    """What SwitchB's ISLs sent and received in a window, by port, and its least and most time."""
+    first, second, *spans = window(lambda: isl_data(lab, lid))
+    grown = {
+        port: (second[port][0] - first[port][0], second[port][1] - first[port][1]) for port in first
     }
+    return grown, spans
 
 
 def row_of(text):
@@ -108,7 +125,7 @@ def aliased():
 
 
 def file_system(lab, direction):
-    """Run fio on all clients of the job; per client GiB/s, and rates of the ISLs meanwhile."""
+    """Run fio on all clients of the job; per client GiB/s, and the ISLs meanwhile."""
     command = (
         f"fio --name=data --directory=/scratch/$USER --bs=1048576 --size=1G --rw={direction} "
         "--numjobs=2 --iodepth=4 --ioengine=libaio --direct=1 --group_reporting "
@@ -117,31 +134,28 @@ def file_system(lab, direction):
     lid = lid_of(lab, SWITCH_B)
     jobs = [begin(lab, client, command) for client in lab.scenario.job]
     time.sleep(1.0)
-    rates = gib_rates(lab, lid)
+    isls = isl_rates(lab, lid)
     results = [end(job) for job in jobs]
     assert [(code, err) for code, _, err in results] == [(0, "")] * len(jobs)
     sides = [json.loads(out)["jobs"][0][direction] for _, out, _ in results]
-    return [side["bw_bytes"] / GIB for side in sides], rates
+    return [side["bw_bytes"] / GIB for side in sides], isls
 
 
 def test_a_write_run_is_even_at_what_the_clients_offer(aliased):
-    clients, rates = file_system(aliased, "write")
+    clients, (grown, spans) = file_system(aliased, "write")
 
     assert clients == pytest.approx([7.62] * 12, rel=0.01)
-    assert {port: to_storage for port, (_, to_storage) in rates.items()} == pytest.approx(
-        dict.fromkeys(ISLS, 91.44 / 8), rel=0.1
-    )
-    assert max(to_clients for to_clients, _ in rates.values()) < 0.01
+    assert [port for port in ISLS if not is_rate(grown[port][1], spans, 91.44 / 8)] == []
+    assert max(to_clients for to_clients, _ in grown.values()) < 10_000
 
 
 def test_a_read_run_fills_two_cables_and_is_what_rdma_alone_gives(aliased):
-    clients, rates = file_system(aliased, "read")
+    clients, (grown, spans) = file_system(aliased, "read")
     rdma = pairs_at_once(aliased)
 
-    toward_clients = {port: sent for port, (sent, _) in rates.items()}
-    assert toward_clients == pytest.approx(
-        {25: 21.7, 26: 21.7, 27: 7.62, **dict.fromkeys(range(28, 33), 0.0)}, rel=0.1, abs=0.01
-    )
+    loaded = {25: 21.696, 26: 21.696, 27: 7.62}
+    assert [port for port in loaded if not is_rate(grown[port][0], spans, loaded[port])] == []
+    assert max(grown[port][0] for port in ISLS if port not in loaded) < 10_000
     # They do not begin at the same moment here: whoever is first has more for a while.
     assert sum(clients) == pytest.approx(51.0, rel=0.05)
     assert rdma == pytest.approx(sum(clients), rel=0.05)
@@ -549,13 +563,9 @@ def test_traffic_of_others_takes_its_share(start):
         traffic={"background": [{"source": "stor-1", "sink": "client-6", "rate": "4 GiB/s"}]}
     )
     lid = lid_of(lab, SWITCH_A)
-    before = counters(lab, lid, 6)["PortXmitData"]
-    began = time.monotonic()
-    time.sleep(1)
-    after = counters(lab, lid, 6)["PortXmitData"]
-    spent = time.monotonic() - began
+    first, second, *spans = window(lambda: counters(lab, lid, 6)["PortXmitData"])
 
-    assert (after - before) / WIRE / GIB / spent == pytest.approx(4, rel=0.15)
+    assert is_rate(second - first, spans, 4)
 
 
 def test_cached_reads_claim_more_than_was_moved(start):

@@ -2,11 +2,13 @@
 
 import pytest
 
+from ibaccept.forecast import AdmissibleInputs, Ceiling, forecast
 from ibaccept.lab import Lab
 from ibaccept.lab.dataplane import DataPlane, Flow
 from ibaccept.lab.network import Network
 from ibaccept.lab.traffic import Traffic
 from ibaccept.model import Guid, PortId, Rate
+from ibaccept.units import Bandwidth
 
 pytestmark = pytest.mark.real
 
@@ -67,6 +69,32 @@ def test_reads_of_an_aliased_job_and_writes(network):
 
     assert total(read) == pytest.approx(2 * 22.6 + 7.62)
     assert total(write) == pytest.approx(12 * 7.62)
+
+
+def test_the_forecast_on_real_tables_is_that_of_the_data_plane(network):
+    """The forecast knows nothing of the data plane, and the other way round."""
+    found = forecast(
+        AdmissibleInputs(
+            routes=network.routes,
+            clients={name: network.lid(name) for name in JOB},
+            servers={name: network.lid(name) for name in STORAGE},
+            ceilings={Rate.parse("4X HDR"): Ceiling(Bandwidth.from_gib(22.6), "configured")},
+            client_write=dict.fromkeys(JOB, Bandwidth.from_gib(7.62)),
+        ),
+        "read",
+    )
+
+    read = reads()
+    plane(network, {"hosts": [PACE]}, read)
+    assert found.sum_text == "2 x 22.6 + 7.6 = 52.8 GiB/s"
+    assert [(c.name, len(c.lids), c.binds) for c in found.cables if c.isl] == [
+        ("SwitchB/25", 6, True),
+        ("SwitchB/26", 5, True),
+        ("SwitchB/27", 1, False),
+    ]
+    assert [found.clients[name].gib for name in JOB] == pytest.approx(
+        [flow.rate / GIB for flow in read]
+    )
 
 
 def test_a_cable_shared_by_receivers_loses_and_rdma_alone_reaches_the_same(network):

@@ -89,11 +89,12 @@ _VERBS = {
 """What a tool that writes cannot do to a read-only file system."""
 
 
-def equip(folder: Path) -> None:
+def equip(folder: Path, *, memory: bool) -> None:
     """Write the programs.
 
     Args:
         folder: goes first in ``PATH``; created where it is not there.
+        memory: some host's memory is given.
     """
     folder.mkdir(exist_ok=True)
     for name, module, argument in (
@@ -117,7 +118,8 @@ def equip(folder: Path) -> None:
             verb=verb,
         )
         _write(folder / name, text)
-    _write(folder / "cat", _CAT.format(memory=MEMORY, real="/usr/bin/cat"))
+    if memory:
+        _write(folder / "cat", _CAT.format(memory=MEMORY, real="/usr/bin/cat"))
 
 
 def _python(module: str, argument: str) -> str:

@@ -162,7 +162,8 @@ class RunningLab:
         play = self.scenario
         guids = {name: self._net.node(play.hosts.node(name)).guid for name in play.hosts.names}
         plane = Plane(play.traffic, self.backend, play.hosts.storage, guids, self.folder, CLIENTS)
-        equip(self.folder / "bin")
+        memory = any(limit.memory for limit in play.traffic.hosts)
+        equip(self.folder / "bin", memory=memory)
         plane.start()
         return plane
 
