@@ -1,5 +1,7 @@
 """Judging a spread: what passes, what fails, and above all what may not pass."""
 
+from itertools import product
+
 import pytest
 
 from ibaccept.errors import InputError
@@ -249,8 +251,23 @@ def test_a_longer_way_is_no_pass(triangle, sides_of):
             "B/24: 2 c[2,4]; 2 cables carry none), so the even share of the shortest ways is no "
             "measure",
             "give per_cable a number, and see kind routes with max_hops",
-        )
+        ),
+        "B,C -> A, arriving": Different(
+            "C/33: 4 to c[1-4]; 2 cables carry none",
+            "at most 2 of the job's pairs per cable into A (even: 4 LIDs over 2 usable cables, "
+            "from 1 sending port)",
+        ),
     }
+    assert outcome(found) is Outcome.FAIL
+
+
+def test_a_longer_way_that_crowds_nobody_is_no_pass_either(triangle, sides_of):
+    snapshot = triangle([21, 22, 23, 24]).snapshot()
+
+    found, said = judged(snapshot, sides_of(snapshot, CLIENTS[:4], ["s1"]))
+
+    assert said["B,C -> A, arriving"] == AS_ORDERED
+    assert said["B -> A,C"].reason.startswith("2 of 4 LIDs leave by a cable that is on no shortest")
     assert outcome(found) is Outcome.ERROR
 
 
@@ -274,8 +291,100 @@ def test_a_collapse_onto_a_longer_way_fails(triangle, sides_of):
         "B -> A,C": Different(
             "B/23: 3 c[2-4], B/21: 1 c1; 1 cable carries none",
             "at most 2 of the job's LIDs per cable (even: 4 LIDs over 2 usable cables)",
-        )
+        ),
+        "B,C -> A, arriving": Different(
+            "C/33: 3 to c[2-4], B/21: 1 to c1; 1 cable carries none",
+            "at most 2 of the job's pairs per cable into A (even: 4 LIDs over 2 usable cables, "
+            "from 1 sending port)",
+        ),
     }
+
+
+# -- every choice even, and the cables into a leaf not ------------------------------------------
+
+
+@pytest.fixture(name="tree")
+def tree_fixture(site_of):
+    """Leaves L1 (c1 to c4), L2 (c5 to c8), L3 and L4 (a server each); spines P and Q.
+
+    Two cables from every leaf to each spine. ``up`` gives the spine that L3 and L4 take for each
+    client; both cables of a pair are used in turn.
+    """
+
+    def build(up3, up4):
+        leaves, spines = ("L1", "L2", "L3", "L4"), ("P", "Q")
+        site = site_of(*leaves, *spines)
+        for (n, leaf), (m, spine), k in product(enumerate(leaves), enumerate(spines), range(2)):
+            site.cable(leaf, 11 + 2 * m + k, spine, 21 + 2 * n + k)
+        clients = [site.host(f"c{n}", "L1" if n < 5 else "L2", n) for n in range(1, 9)]
+        servers = [site.host("s1", "L3", 1), site.host("s2", "L4", 1)]
+        for n, (lid,) in enumerate(clients):
+            for leaf, up in (("L3", up3), ("L4", up4)):
+                site.tables[leaf][lid] = (11 if up[n] == "P" else 13) + n % 2
+            for spine in spines:
+                site.tables[spine][lid] = (21 if n < 4 else 23) + n % 2
+        for number, (lid,) in enumerate(servers):
+            for leaf in ("L1", "L2"):
+                site.tables[leaf][lid] = 11 + 2 * number
+            for spine in spines:
+                site.tables[spine][lid] = 25 + 2 * number
+        return site
+
+    return build
+
+
+EIGHT = [f"c{n}" for n in range(1, 9)]
+
+
+def test_a_leaf_reached_by_one_spine_only_is_not_even(tree, sides_of):
+    """Every switch spreads what it got evenly; half of the cables into each leaf are idle."""
+    snapshot = tree("PPPPQQQQ", "PPPPQQQQ").snapshot()
+
+    found, said = judged(snapshot, sides_of(snapshot, EIGHT, STORAGE))
+
+    into = "(even: 4 LIDs over 4 usable cables, from 2 sending ports)"
+    assert said == {
+        "L3 -> P,Q": AS_ORDERED,
+        "L4 -> P,Q": AS_ORDERED,
+        "P -> L1": AS_ORDERED,
+        "Q -> L2": AS_ORDERED,
+        "P,Q -> L1, arriving": Different(
+            "P/21: 4 to c[1,3], P/22: 4 to c[2,4]; 2 cables carry none",
+            f"at most 2 of the job's pairs per cable into L1 {into}",
+        ),
+        "P,Q -> L2, arriving": Different(
+            "Q/23: 4 to c[5,7], Q/24: 4 to c[6,8]; 2 cables carry none",
+            f"at most 2 of the job's pairs per cable into L2 {into}",
+        ),
+    }
+    assert outcome(found) is Outcome.FAIL
+
+
+def test_leaves_that_take_other_spines_for_one_client_are_even(tree, sides_of):
+    """Each cable into L1 carries two of its four LIDs, and of each only half of the senders."""
+    snapshot = tree("PPQQPPQQ", "QQPPQQPP").snapshot()
+
+    found, said = judged(snapshot, sides_of(snapshot, EIGHT, STORAGE))
+
+    assert set(said.values()) == {AS_ORDERED}
+    assert [row.pairs for row in found.items[-1].into.rows] == [2, 2, 2, 2]
+
+
+def test_a_number_counts_lids_on_every_cable_and_no_pairs(tree, sides_of):
+    snapshot = tree("PPPPQQQQ", "PPPPQQQQ").snapshot()
+
+    _, said = judged(snapshot, sides_of(snapshot, EIGHT, STORAGE), ordered(2))
+
+    assert said == dict.fromkeys(("L3 -> P,Q", "L4 -> P,Q", "P -> L1", "Q -> L2"), AS_ORDERED)
+
+
+def test_cables_into_a_leaf_can_be_judged_alone(tree, sides_of):
+    snapshot = tree("PPPPQQQQ", "PPPPQQQQ").snapshot()
+    job = sides_of(snapshot, EIGHT, STORAGE)
+
+    _, said = judged(snapshot, job, ordered(group=("L1", "P")))
+
+    assert set(said) == {"P -> L1", "P,Q -> L1, arriving"}
 
 
 # -- what was not read ---------------------------------------------------------------------------

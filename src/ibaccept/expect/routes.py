@@ -65,8 +65,10 @@ class LidSpread(Expectation):
     Writes follow the LIDs of storage, reads those of the clients. Counted on every cable that the
     job's traffic to them crosses, leaf and spine. ``even`` is the best any static table can do:
     the number of LIDs over the number of usable cables, rounded up; a cable is usable where it is
-    on a shortest way. Where ports own several LIDs (LMC), ``even`` holds also for the first LIDs
-    alone. Where switches route adaptively the tables do not tell the load: never judged.
+    on a shortest way. It is judged for the cables each switch chooses among, and for all cables
+    into a switch with such LIDs, which several switches choose. Where ports own several LIDs
+    (LMC), ``even`` holds also for the first LIDs alone. Where switches route adaptively the tables
+    do not tell the load: never judged.
 
     ```yaml
     - id: reads-spread

@@ -9,6 +9,7 @@ from ibaccept import nodeset
 from ibaccept.evidence import CaptureRef
 from ibaccept.expect.selector import nodes_named
 from ibaccept.prove import Aspect
+from ibaccept.routing.inward import Inward
 from ibaccept.routing.spread import Spread, SpreadGroup
 from ibaccept.snapshot import Snapshot
 
@@ -56,6 +57,51 @@ class Group:
         rows = sorted(self.of.rows_of(self.index), key=lambda row: -row.count)
         lids = [lid for row in rows[:2] for lid in row.lids_job]
         return self.snapshot.table_rows(self.group.switch, lids[:ROWS_SHOWN])
+
+
+@dataclass(frozen=True, slots=True)
+class Arriving:
+    """The cables of two or more switches into one, as an item to judge; see `Inward`."""
+
+    into: Inward
+    snapshot: Snapshot
+    part: str = ""
+
+    @property
+    def name(self) -> str:
+        """``spine[01-02] -> leaf01, arriving``."""
+        part = f", {self.part}" if self.part else ""
+        return f"{nodeset.fold(self.into.before)} -> {self.into.name}, arriving{part}"
+
+    def aspect(self) -> Aspect:
+        """Identity, the fullest cable, and the captured rows of the table before it."""
+        fullest = max(self.into.rows, key=lambda row: row.pairs)
+        link = self.snapshot.fabric.link_at.get(fullest.port)
+        node = self.snapshot.fabric.nodes[fullest.port.guid]
+        return Aspect(
+            "cables",
+            self.name,
+            links=() if link is None else (link,),
+            captures=self.snapshot.table_rows(node.guid, fullest.lids[:ROWS_SHOWN]),
+            command=f"ibroute {node.lid}" if node.lid is not None else "dump_fts -n",
+            guids=tuple(str(row.port.guid) for row in self.into.rows),
+            ports=tuple(row.port.port for row in self.into.rows),
+        )
+
+
+def arriving_at(
+    snapshot: Snapshot, found: Iterable[Inward], group: tuple[str, str] | None, part: str = ""
+) -> list[Arriving]:
+    """The switches that an entry judges by the cables into them."""
+    if group is None:
+        return [Arriving(one, snapshot, part) for one in found]
+    a, b = (nodes_named(text, snapshot.fabric, snapshot.inventory) for text in group)
+
+    def between(one: Inward) -> bool:
+        before = {row.port.guid for row in one.rows}
+        return (one.switch in a and bool(before & b)) or (one.switch in b and bool(before & a))
+
+    return [Arriving(one, snapshot, part) for one in found if between(one)]
 
 
 def groups_of(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ibaccept.expect.spread_group import Group, hosts_folded
+from ibaccept.expect.spread_group import Arriving, Group, hosts_folded
 from ibaccept.model import PortId, Rate
 from ibaccept.snapshot import MASTER, NotSeenError, Snapshot
 from ibaccept.units import Bandwidth
@@ -23,6 +23,8 @@ def spread_tables(
     """``cable, direction, LIDs of the job, of all`` of each group, folded."""
     tables = []
     for item in groups:
+        if isinstance(item, Arriving):
+            tables.append(_arriving_table(item, names, towards))
         if not isinstance(item, Group):
             continue
         rows = tuple(
@@ -38,6 +40,21 @@ def spread_tables(
         columns = ("cable", "direction", "LIDs of the job", "hosts", "of all LIDs")
         tables.append(Table(f"{item.name}: {item.group.lids} LIDs of the job", columns, rows))
     return tuple(tables)
+
+
+def _arriving_table(item: Arriving, names: Mapping[int, str], towards: str) -> Table:
+    into = item.into
+    rows = tuple(
+        (
+            f"{row.name} - {row.towards_name}",
+            towards,
+            str(row.pairs),
+            hosts_folded(row.lids, names),
+        )
+        for row in into.rows
+    )
+    title = f"{item.name}: {into.lids} LIDs of the job, {into.senders} sending ports elsewhere"
+    return Table(title, ("cable", "direction", "pairs of the job", "hosts"), rows)
 
 
 def spread_notes(

@@ -11,11 +11,12 @@ from ibaccept.expect.adaptive import SUBJECT, AdaptiveRouting
 from ibaccept.expect.delivery import AS_ORDERED, READ_AGAIN
 from ibaccept.expect.routes import Balance, LidSpread
 from ibaccept.expect.sides import JobSides
-from ibaccept.expect.spread_group import Group, groups_of, hosts_folded
+from ibaccept.expect.spread_group import Arriving, Group, arriving_at, groups_of, hosts_folded
 from ibaccept.expect.spread_notes import spread_notes, spread_tables
 from ibaccept.lids import HostLids
 from ibaccept.model import Rate
 from ibaccept.prove import Aspect
+from ibaccept.routing.inward import inward
 from ibaccept.routing.spread import Spread, fabric_spread, spread
 from ibaccept.snapshot import Gap, Snapshot
 from ibaccept.suggest import did_you_mean
@@ -88,9 +89,28 @@ class JobSpread:
             return Unseen(why, self.adaptive.hint)
         if isinstance(item, Gap):
             return Unseen(item.reason, READ_AGAIN)
+        if isinstance(item, Arriving):
+            return self._arriving(item)
         if not isinstance(item, Group):
             return Unseen(unknown_reason(self.found), READ_AGAIN)
         return self._group(item)
+
+    def _arriving(self, item: Arriving) -> str | Different:
+        """Within what one cable for each LID, the same for all senders, would put on a cable."""
+        into = item.into
+        if into.worst <= into.bound:
+            return AS_ORDERED
+        full = sorted((row for row in into.rows if row.pairs), key=lambda r: (-r.pairs, r.port))
+        shown = ", ".join(
+            f"{row.name}: {row.pairs} to {hosts_folded(row.lids, self.names)}"
+            for row in full[:SHOWN]
+        )
+        return Different(
+            shown + _rest(len(full), len(into.rows)),
+            f"at most {into.bound} of the job's pairs per cable into {into.name} (even: "
+            f"{into.lids} {item.part or 'LIDs'} over {into.usable} usable cables, from "
+            f"{into.senders} sending {'port' if into.senders == 1 else 'ports'})",
+        )
 
     def _group(self, item: Group) -> str | Different | Unseen:
         group, even = item.group, self.expected.per_cable == "even"
@@ -128,10 +148,7 @@ class JobSpread:
             f"{row.name}: {row.count} {hosts_folded(row.lids_job, self.names)}"
             for row in full[:SHOWN]
         )
-        more = f" and {len(full) - SHOWN} more cables" if len(full) > SHOWN else ""
-        idle = len(rows) - len(full)
-        verb = "cable carries" if idle == 1 else "cables carry"
-        return shown + more + (f"; {idle} {verb} none" if idle else "")
+        return shown + _rest(len(full), len(rows))
 
     def tables(self) -> tuple[Table, ...]:
         """The counts of each group that is judged."""
@@ -184,7 +201,8 @@ def job_spread(
 
     Reads go from storage to the clients' LIDs, writes from the clients to those of storage. Where
     ports own several LIDs (LMC), ``even`` is also judged for the first LID of each port alone:
-    most programs use no other, and an even count of all can hide that those share one cable.
+    most programs use no other, and an even count of all can hide that those share one cable. And
+    it is judged of all cables into a switch together, see `ibaccept.routing.inward`.
 
     Raises:
         NotSeenError: topology or tables were not seen.
@@ -200,9 +218,14 @@ def job_spread(
         even = expected.per_cable == "even"
         items = [*groups_of(snapshot, found, expected.group, single=not even)]
         base = _base_lids(snapshot, side.hosts)
+        if even:
+            into = inward(snapshot.routes, side.sources, lids)
+            items += arriving_at(snapshot, into, expected.group)
         if even and base != set(lids):
             only = spread(snapshot.routes, side.sources, base)
             items += groups_of(snapshot, only, expected.group, part=BASE)
+            into = inward(snapshot.routes, side.sources, base)
+            items += arriving_at(snapshot, into, expected.group, BASE)
         items += [*unknown_pairs(found), *snapshot.gaps]
     return JobSpread(
         *(snapshot, expected, found, tuple(items), job.names, lids),
@@ -239,6 +262,14 @@ def _base_lids(snapshot: Snapshot, hosts: Sequence[HostLids]) -> set[int]:
             mine = [lid for lid in host.lids if owned is not None and lid in owned.lids()]
             found.update(mine[:1])
     return found
+
+
+def _rest(shown: int, cables: int) -> str:
+    """What follows the cables named in a finding."""
+    more = f" and {shown - SHOWN} more cables" if shown > SHOWN else ""
+    idle = cables - shown
+    verb = "cable carries" if idle == 1 else "cables carry"
+    return more + (f"; {idle} {verb} none" if idle else "")
 
 
 def _is_whole(found: Spread) -> bool:
@@ -293,7 +324,11 @@ def fabric_balance(snapshot: Snapshot, expected: Balance) -> list[Any]:
     """
     routes = snapshot.routes
     items = groups_of(snapshot, fabric_spread(routes), expected.group)
-    unread = [Gap("forwarding tables", problem) for problem in routes.problems]
+    unread = []
+    if routes.problems:
+        more = len(routes.problems) - SHOWN
+        why = "; ".join(routes.problems[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
+        unread.append(Gap("forwarding tables", why))
     reach = routes.reach
     if reach.undelivered:
         lost = f"{reach.undelivered:,} of {reach.pairs:,} pairs are not delivered"

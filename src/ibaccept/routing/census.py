@@ -132,7 +132,7 @@ def census(tables: Tables, senders: Senders) -> Census:
         rows, switch = senders.own(part)
         np.subtract.at(sent, cabling.owner[part.lids[rows]], delivered[rows, switch].astype(int))
         flow[~delivered] = 0
-        _accumulate(part, flow, count)
+        accumulate(part, flow, count)
         used = flow > 0
         port = (np.arange(count, dtype=np.int32) * PORTS + part.port)[used]
         pairs += _counted(port, flow[used], pairs.size)
@@ -151,7 +151,7 @@ def _counted(key: NDArray[np.int32], weights: Ints, size: int) -> Ints:
     return np.rint(sums).astype(np.int64)
 
 
-def _accumulate(part: Trees, flow: Ints, count: int) -> None:
+def accumulate(part: Trees, flow: Ints, count: int) -> None:
     """Turn pairs that start at a switch into pairs that leave it: add those of its subtree."""
     flat = flow.reshape(-1)
     parent = (part.next + np.arange(flow.shape[0], dtype=np.int64)[:, None] * count).reshape(-1)
