@@ -279,3 +279,18 @@ def test_one_port_that_does_not_answer_does_not_hide_the_others():
     assert "perfquery: obs: perfquery ended with exit code 255" in taken.why[ports[14]]
     assert [line for line in tool.asked if "-x" in line][:1] == ["-x -l 2 13,14,15"]
     assert {"-x 2 13", "-x 2 14", "-x 2 15"} <= set(tool.asked)
+
+
+def test_a_sample_before_the_last_start_is_not_steady():
+    clocks = Clocks()
+    clocks.note(captured("obs", 100.0, 100.0, 100.0, 100.0))
+    clocks.note(captured("late", 137.0, 137.0, 100.0, 100.0))  # 37 s ahead
+    watch = Watch(Tool(), InventoryHost("obs", Host("obs")), [], Pace(), clocks)
+    watch.samples = [Sample({}, at, at, 0.0, {}) for at in (200.0, 202.0, 204.0, 206.0)]
+    watch.steady = [1, 2, 3]
+
+    watch.not_before({"late#0": 240.0, "obs#1": 201.0})
+    seen = list(watch.steady)
+    watch.not_before({})
+
+    assert (seen, watch.steady) == ([2, 3], [])

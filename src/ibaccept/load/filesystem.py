@@ -189,12 +189,15 @@ class FilesystemRunner:
             by_host.setdefault(host.name, []).append(crew.results[number])
         for name, results in by_host.items():
             found[name] = self._rate(name, direction, results)
+        starts = _starts(by_host)
+        if watch is not None:
+            watch.not_before(starts)
         return FilesystemRun(
             direction,
             self.load.tool,
             {host.name: found[host.name] for host in self.clients},
             data,
-            self.clocks.spread(_starts(by_host)),
+            self.clocks.spread(starts),
             self._whole(by_host),
             ended=crew.ended,
         )

@@ -112,6 +112,8 @@ class RdmaRunner:
             if isinstance(result := crew.results[client], CommandResult)
             and result.start is not None
         }
+        if watch is not None:
+            watch.not_before(starts)
         return RdmaRun(
             direction,
             self.load.tool,

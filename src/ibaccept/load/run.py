@@ -185,7 +185,11 @@ class _Runs:
             return NotSeen("the cables", "no observer could be used, so nobody reads the counters")
         observer = self.snapshot.inventory.hosts[name]
         return Watch(
-            self.transport, observer, queries(self.snapshot.fabric, cables.cables), self.pace
+            self.transport,
+            observer,
+            queries(self.snapshot.fabric, cables.cables),
+            self.pace,
+            self.clocks,
         )
 
     def _reckoned(

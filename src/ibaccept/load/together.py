@@ -125,16 +125,18 @@ class Clocks:
         low, high = self.bounds[host]
         return (low + high) / 2, (high - low) / 2
 
+    def ours(self, host: str, time: float) -> float:
+        """A time on a host's clock, on ours; as it is where the difference is not known."""
+        return time - (self.ahead(host) or (0.0, 0.0))[0]
+
     def spread(self, starts: Mapping[str, float]) -> Spread | None:
-        """How far apart starts are, by host and its own clock."""
+        """How far apart starts are: times on the hosts' own clocks, by ``host#number``."""
         if not starts:
             return None
-        fixed = {}
-        uncertain = 0.0
-        for host, start in starts.items():
-            ahead, unsure = self.ahead(host.partition("#")[0]) or (0.0, float("inf"))
-            fixed[host] = start - ahead
-            uncertain = max(uncertain, unsure)
+        fixed = {host: self.ours(host.partition("#")[0], at) for host, at in starts.items()}
+        uncertain = max(
+            (self.ahead(host.partition("#")[0]) or (0.0, float("inf")))[1] for host in starts
+        )
         first, last = min(fixed, key=fixed.__getitem__), max(fixed, key=fixed.__getitem__)
         return Spread(
             fixed[last] - fixed[first],
@@ -228,12 +230,6 @@ class Together:
             self.results[number] = result
             self.clocks.note(result)
             del self.running[number]
-
-    def wait(self, numbers: Sequence[int], meanwhile: Callable[[], None]) -> None:
-        """Poll until those have ended (their own time limits them), with ``meanwhile`` between."""
-        while not self.has_ended(numbers):
-            meanwhile()
-            self.poll()
 
     def has_ended(self, numbers: Sequence[int]) -> bool:
         """Whether all of those have ended, as far as the last poll saw."""

@@ -14,7 +14,7 @@ from ibaccept.counters import EXTENDED_BITS, WIDTH
 from ibaccept.inventory import InventoryHost
 from ibaccept.load.cables import Query
 from ibaccept.load.inputs import Pace
-from ibaccept.load.together import run_all, why_not
+from ibaccept.load.together import Clocks, run_all, why_not
 from ibaccept.model import PortId
 from ibaccept.parse import ParseError, perfquery
 from ibaccept.snapshot import NotSeen
@@ -60,12 +60,14 @@ class Watch:
         observer: reads.
         queries: what to read.
         pace: how often.
+        clocks: told of every result.
     """
 
     transport: Transport
     observer: InventoryHost
     queries: Sequence[Query]
     pace: Pace
+    clocks: Clocks = field(default_factory=Clocks)
     samples: list[Sample] = field(default_factory=list)
     steady: list[int] = field(default_factory=list)
     problems: dict[str, NotSeen] = field(default_factory=dict)
@@ -117,6 +119,9 @@ class Watch:
             root=True,
             fan_out=_AT_A_TIME,
         )
+        for result in results:
+            if isinstance(result, CommandResult):
+                self.clocks.note(result)
         number = 0
         for argvs in parts:
             yield [results[n] for n in range(number, number + len(argvs))]
@@ -166,6 +171,22 @@ class Watch:
     def steady_sample(self) -> None:
         """Mark the newest sample as inside the steady part."""
         self.steady.append(len(self.samples) - 1)
+
+    def not_before(self, starts: Mapping[str, float]) -> None:
+        """Take back marks of samples read before the last process had begun.
+
+        Args:
+            starts: on the hosts' own clocks, by ``host#number``.
+        """
+        if not starts:
+            self.steady.clear()
+            return
+        last = max(self.clocks.ours(host.partition("#")[0], at) for host, at in starts.items())
+        self.steady = [
+            number
+            for number in self.steady
+            if self.clocks.ours(self.observer.name, self.samples[number].start) >= last
+        ]
 
 
 _AT_A_TIME = 4
