@@ -238,7 +238,7 @@ def test_a_node_that_the_sweep_did_not_meet_is_unread():
 @pytest.mark.parametrize(
     ("thresholds", "suppressed", "how"),
     [
-        ("SymbolErrorCounter=10 LinkDownedCounter=5", "", "hidden up to a threshold"),
+        ("[SymbolErrorCounter = 10][LinkDownedCounter = 5]", "", "hidden up to a threshold"),
         ("as in the file", "", "hidden up to a threshold"),
         ("", " SymbolErrorCounter", "suppressed"),
     ],
@@ -258,7 +258,7 @@ def test_a_counter_that_the_observer_hides_is_not_0(thresholds, suppressed, how)
 
 
 def test_what_is_listed_is_read_though_others_are_hidden():
-    sweep = swept(LISTED.replace("## Thresholds:", "## Thresholds: SymbolErrorCounter=5"))
+    sweep = swept(LISTED.replace("## Thresholds:", "## Thresholds: [SymbolErrorCounter = 5]"))
 
     assert sweep.reading(SWITCH_1, "SymbolErrorCounter") == Reading(7, 16)
     assert sweep.reading(SWITCH_2, "SymbolErrorCounter") is None
