@@ -537,6 +537,12 @@ def test_ss_shows_the_listeners_of_its_host(small):
     assert there == (0, "LISTEN 0      128    0.0.0.0:22 0.0.0.0:*\n", "")
 
 
+def test_a_folder_may_have_a_long_name(start, tmp_path):
+    lab = start(folder=tmp_path / ("long" * 20))
+
+    assert run(lab, "client-1", "ss -H -ltn")[1] == "LISTEN 0      128    0.0.0.0:22 0.0.0.0:*\n"
+
+
 def test_stand_ins_say_that_they_are(small):
     versions = [run(small, "stor-1", f"{tool} --version") for tool in ("ib_write_bw", "ib_read_bw")]
 

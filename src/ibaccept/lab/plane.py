@@ -29,13 +29,13 @@ import math
 import os
 import selectors
 import socket
+import tempfile
 import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ibaccept.errors import InputError
 from ibaccept.lab.backend import Backend
 from ibaccept.lab.dataplane import DataPlane
 from ibaccept.lab.network import Network
@@ -60,7 +60,7 @@ MEMORY = "IBACCEPT_LAB_MEMORY"
 """Variable with MemTotal in kB, where the scenario sets it."""
 
 _LONGEST_PATH = 100
-"""A unix socket's path has 108 bytes at most."""
+"""A unix socket's path has 108 bytes at most; with more the socket is in a folder of its own."""
 
 Call = Callable[[], None]
 
@@ -101,6 +101,7 @@ class Plane:
         self._stopping = threading.Event()
         self._selector = selectors.DefaultSelector()
         self._path = folder / "plane"
+        self._elsewhere: tempfile.TemporaryDirectory[str] | None = None
         self._scratch = folder / "scratch"
         self._fifos: dict[str, int] = {}
         self._listener = socket.socket(socket.AF_UNIX)
@@ -110,13 +111,10 @@ class Plane:
     # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Listen, and let the traffic of others begin.
-
-        Raises:
-            InputError: the folder's name is too long for a socket.
-        """
+        """Listen, and let the traffic of others begin."""
         if len(str(self._path)) > _LONGEST_PATH:
-            raise InputError(f"{self._path} is too long a name for a socket; use another folder")
+            self._elsewhere = tempfile.TemporaryDirectory(prefix="ibaccept-")
+            self._path = Path(self._elsewhere.name) / "plane"
         self._scratch.mkdir()
         self._listener.bind(str(self._path))
         self._listener.listen(1024)
@@ -146,6 +144,8 @@ class Plane:
         self._selector.close()
         for end in (self._listener, self._wake_read, self._wake_write):
             end.close()
+        if self._elsewhere is not None:
+            self._elsewhere.cleanup()
 
     def environment(self, host: str) -> dict[str, str]:
         """Variables that tell stand-ins who they are."""

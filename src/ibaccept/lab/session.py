@@ -89,7 +89,10 @@ class RunningLab:
     def _topology(self) -> NetFile:
         play = self.scenario
         net = play.topology.build(play.folder)
-        self._names = {host: net.node(play.hosts.node(host)).name for host in play.hosts.names}
+        # Before the faults: one of them may give a node the name of another.
+        nodes = {host: net.node(play.hosts.node(host)) for host in play.hosts.names}
+        self._names = {host: node.name for host, node in nodes.items()}
+        self._guids = {host: node.guid for host, node in nodes.items()}
         text = play.expectations_text()
         if text:
             self.expectations = self.folder / "expectations.yaml"
@@ -160,8 +163,9 @@ class RunningLab:
     def _start_plane(self) -> Plane:
         """The data plane, and its stand-ins in the hosts' PATH."""
         play = self.scenario
-        guids = {name: self._net.node(play.hosts.node(name)).guid for name in play.hosts.names}
-        plane = Plane(play.traffic, self.backend, play.hosts.storage, guids, self.folder, CLIENTS)
+        plane = Plane(
+            *(play.traffic, self.backend, play.hosts.storage, self._guids, self.folder, CLIENTS)
+        )
         memory = any(limit.memory for limit in play.traffic.hosts)
         equip(self.folder / "bin", memory=memory)
         plane.start()

@@ -161,9 +161,7 @@ class Traffic(Part):
     @field_validator("ceilings")
     @classmethod
     def _rates(cls, value: dict[str, units.Bandwidth]) -> dict[str, units.Bandwidth]:
-        for rate in value:
-            Rate.parse(rate)
-        return value
+        return {str(Rate.parse(rate)): ceiling for rate, ceiling in value.items()}
 
     @model_validator(mode="after")
     def _two_ends(self) -> Self:
