@@ -1,6 +1,9 @@
 """Rates on the tables of a real OpenSM, without processes: each limit binds where it should."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from ibaccept.forecast import AdmissibleInputs, Ceiling, forecast
 from ibaccept.lab import Lab
@@ -185,3 +188,14 @@ def test_links_without_a_ceiling_carry_what_is_known_of_their_rate(network):
     found.attach(network)
 
     assert flow.rate * 8 / 1e9 == pytest.approx(0.984 * Rate.parse("4X HDR").gbps)
+
+
+def test_the_example_of_the_documentation_is_one():
+    text = (Path(__file__).resolve().parents[2] / "docs" / "lab-traffic.md").read_text()
+    example = text.partition("```yaml\n")[2].partition("```")[0]
+
+    section = Traffic.model_validate(yaml.safe_load(example)["traffic"])
+
+    kinds = {type(mishap).__name__ for mishap in section.mishaps}
+    assert kinds == {"Hang", "Dies", "PortTaken", "NoWrite"}
+    assert section.limit("client-09", "receive") == 5 * GIB
