@@ -103,13 +103,12 @@ def inward(routes: Routes, sources: Iterable[int], destinations: Iterable[int]) 
         others = int((at != number).sum())
         sending = np.unique(at) != number
         cables = _cables(cabling, number, away[sending])
-        used = {key: tally for key, tally in last.items() if key[0] == number}
-        keys = sorted({*cables, *((switch, port) for _, switch, port in used)})
+        used = last.get(number, {})
+        keys = sorted({*cables, *used})
         if len(cables) < 2 or len({switch for switch, _ in keys}) < 2 or not others:  # noqa: PLR2004 - nothing to choose from
             continue
         rows = tuple(
-            _row(routes, switch, port, used.get((number, switch, port), {}))
-            for switch, port in keys
+            _row(routes, switch, port, used.get((switch, port), {})) for switch, port in keys
         )
         guid = cabling.switches[number]
         names = {cabling.node_name(cabling.switches[switch]) for switch, _ in keys}
@@ -129,11 +128,11 @@ def inward(routes: Routes, sources: Iterable[int], destinations: Iterable[int]) 
 
 def _last_hops(
     routes: Routes, lids: NDArray[np.int64], leaf: NDArray[np.int64], senders: Senders
-) -> dict[tuple[int, int, int], dict[int, int]]:
-    """Pairs by LID that enter a destination's switch, by (that switch, switch before, its port)."""
+) -> dict[int, dict[tuple[int, int], dict[int, int]]]:
+    """By a destination's switch and (switch before, its port): pairs by LID that enter it so."""
     count = len(routes.cabling.switches)
     leaf_of = dict(zip(lids.tolist(), leaf.tolist(), strict=True))
-    found: dict[tuple[int, int, int], dict[int, int]] = {}
+    found: dict[int, dict[tuple[int, int], dict[int, int]]] = {}
     for part in chunks(routes.lfts, lids):
         flow = senders.pairs(part)
         flow[part.end != DELIVERED] = 0
@@ -141,8 +140,9 @@ def _last_hops(
         here = np.array([leaf_of[lid] for lid in part.lids.tolist()])
         rows, switches = np.nonzero((flow > 0) & (part.next == here[:, None]))
         for row, switch in zip(rows.tolist(), switches.tolist(), strict=True):
-            key = int(here[row]), switch, int(part.port[row, switch])
-            found.setdefault(key, {})[int(part.lids[row])] = int(flow[row, switch])
+            before = found.setdefault(int(here[row]), {})
+            tally = before.setdefault((switch, int(part.port[row, switch])), {})
+            tally[int(part.lids[row])] = int(flow[row, switch])
     return found
 
 
