@@ -65,6 +65,17 @@ def test_a_held_command_that_is_never_released_never_begins(runner, tmp_path, le
     assert leftovers("begun-4242.1001") == []
 
 
+def test_nothing_stays_of_a_held_command_that_dies_by_itself(runner, leftovers, wait_for):
+    running = start(runner, "sleep", "4242.1010", held=True)
+    # the shell leads its process group, the timer beside it does not
+    for pid in wait_for("held\x00sleep\x004242.1010"):
+        if os.getpgid(pid) == pid:
+            os.kill(pid, signal.SIGKILL)
+
+    assert shown(running.wait()) == (b"", b"", None, "KILL")
+    assert leftovers("4242.1010") == []
+
+
 def test_a_missing_tool_is_known_before_the_release(runner):
     running = start(runner, "no-such-tool-1", held=True)
 

@@ -20,7 +20,7 @@ from ibaccept.transport.wrap import FRAME_ROOM, GRACE, Ending, Wrapped, result_o
 
 _TICK = 0.2
 _SHORT_TICK = 0.005
-_HELD_WITHIN = 20.0
+_HELD_WITHIN = 60.0
 """Seconds for a shell to begin."""
 
 _CHUNK = 1 << 16

@@ -38,7 +38,7 @@ _HANDSHAKES = 6
 
 _MAX_JUMPS = 8
 
-_HELD_WITHIN = 20.0
+_HELD_WITHIN = 60.0
 """Seconds for a login shell to begin, where hundreds begin at a time on one small host."""
 
 

@@ -11,7 +11,8 @@ Exec string: ``exec sh -c 'SCRIPT' ibaccept TOKEN TIMEOUT MODE LENGTH HOLD argv.
   stdin when the tool has ended, when the channel is closed and when the connection is lost.
 - With ``held`` the script says so and waits for one line on stdin before it becomes the tool: the
   barrier of commands that are to begin together. End of file there means: never begin. A timer
-  ends a script that is held too long.
+  ends a script that is held too long; it goes by the time the process began (field 22 of its
+  ``/proc`` stat), so that it cannot meet another process under the same number.
 - A watchdog in the tool's process group waits for that end of file, or for TIMEOUT plus a margin
   (a dead network shows no end of file). It sends TERM to the group, KILL after a grace, and
   reports the time on the host's clock.
@@ -65,8 +66,10 @@ if [ "$k" -gt 0 ]; then
 f=$(mktemp "${TMPDIR:-/tmp}/ibaccept.XXXXXX") && head -c "$k" <&3 >"$f" && exec 0<"$f" && rm -f "$f"
 || { printf "%s nostdin\n" "$t" >&2; exit 1; }; fi;
 if [ "$h" = held ]; then
-( ( trap "" HUP INT TERM PIPE; exec >/dev/null 2>&1 3<&-; sleep $(( n + n + 20 )); kill -KILL $$ )
-& );
+born() { read -r s </proc/$$/stat && s=${s##*) } && set -f && set -- $s && shift 19 && echo $1; };
+( ( trap "" HUP INT TERM PIPE; exec >/dev/null 2>&1 3<&-; b=$(born); i=0;
+while [ "$(born)" = "$b" ]; do sleep 2; i=$(( i + 2 ));
+if [ $i -gt $(( n + n + 20 )) ] && [ "$(born)" = "$b" ]; then kill -KILL $$; fi; done ) & );
 printf "%s held\n" "$t" >&2;
 if read -r s <&3; then :; else kill -KILL -$$; kill -KILL $$; fi; fi;
 alive() { read -r s </proc/$$/stat && case $s in *") Z "*) return 1;; esac; };
