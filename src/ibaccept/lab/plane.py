@@ -62,6 +62,9 @@ MEMORY = "IBACCEPT_LAB_MEMORY"
 _LONGEST_PATH = 100
 """A unix socket's path has 108 bytes at most; with more the socket is in a folder of its own."""
 
+_LOOKS = (0.0, 0.5, 2.0, 5.0)
+"""When the tables are read after a change, in seconds. What has no route until then has none."""
+
 Call = Callable[[], None]
 
 
@@ -98,6 +101,7 @@ class Plane:
         self._timers: list[tuple[float, int, Call]] = []
         self._order = itertools.count()
         self._stale = True
+        self._settled = 0.0
         self._stopping = threading.Event()
         self._selector = selectors.DefaultSelector()
         self._path = folder / "plane"
@@ -165,10 +169,17 @@ class Plane:
         return env
 
     def tables_changed(self) -> None:
-        """The forwarding tables are others from now on."""
+        """The subnet manager routes anew from now on, which takes it a moment."""
         with self._lock:
-            self._stale = self.runs.dirty = True
+            now = time.monotonic()
+            self._settled = now + _LOOKS[-1]
+            for delay in _LOOKS:
+                self._at(now + delay, self._look_again)
         self._wake()
+
+    def _look_again(self) -> None:
+        self._stale = True
+        self.runs.dirty |= bool(self._data.flows)
 
     def clear(self, port: PortId | None) -> None:
         """Somebody has cleared the counters of a port, or of all."""
@@ -236,7 +247,8 @@ class Plane:
                 self._data.attach(Network(*self._backend.look(), self._guids))
             else:
                 self._data.rerate()
-            self.runs.give_up_lost()
+            if self._data.now >= self._settled:
+                self.runs.give_up_lost()
 
     def _lid(self, host: str) -> int:
         if self._stale or self._data.network is None:
