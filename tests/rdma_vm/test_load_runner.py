@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import re
 import threading
 
 import pytest
@@ -154,11 +155,12 @@ def test_killed_server(run, kill_a_server):
     rows = outcome(result)
     assert rows.pop(FIRST_PORT + 1) == ("vm2", 1024, True)
     assert list(rows) == [FIRST_PORT]
-    assert rows[FIRST_PORT].startswith(
-        "client: vm2: the client ended with exit code 1: "
-        "ethernet_read_keys: Couldn't read remote address; "
+    # the client has printed a row or not yet, as the moment has it: neither is a measurement
+    assert re.fullmatch(
+        r"client: vm2: (?:the client|ib_write_bw) ended with exit code 1: "
+        r".*Failed to exchange data between server and clients.*",
+        rows[FIRST_PORT],
     )
-    assert "signal KILL" in rows[FIRST_PORT]
     assert (result.total, result.ended) == (None, (4, 4))
 
 
