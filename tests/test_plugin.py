@@ -474,7 +474,7 @@ def test_a_test_that_judges_nothing_is_an_error(judge, site):
             "{type: isl, nodes: clients}",
             "no inter-switch links of clients were seen, so nothing was judged",
         ),
-        ("{nodes: nobody}", "what the entry names could not be seen, so nothing was judged"),
+        ("{nodes: nobody}", "what the entry is about could not be seen, so nothing was judged"),
     ],
 )
 def test_an_empty_selection_is_an_error(judge, links, found):

@@ -643,7 +643,6 @@ def _version(result: CommandResult) -> str:
 _HINTS = {
     "resolve": "check the name, or set ansible_host in the inventory",
     "connect": "check that the host is up and that sshd listens",
-    "host key": "compare the key with the host's, then add it to known_hosts",
     "authentication": "check user and key with ssh by hand",
     "replay": "",
 }

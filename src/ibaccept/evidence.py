@@ -23,7 +23,7 @@ class Counter:
     Attributes:
         name: as perfquery prints it.
         port: the port, for people: ``SwitchB/25``.
-        before: first reading, None when not read.
+        before: first reading, None when not read; with state ok, when it was read only once.
         after: second reading, None when not read.
         seconds: between the readings, by the clock of the host that read; None when unknown.
         bits: width of the counter; it sticks at 2^bits - 1.

@@ -458,7 +458,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     except NotSeenError as error:
         raise NotJudgedError(evidence.unseen(error.part)) from None
     except IbacceptError as error:
-        raise NotJudgedError(evidence.unseen(NotSeen("what the entry names", str(error)))) from None
+        part = NotSeen("what the entry is about", str(error))
+        raise NotJudgedError(evidence.unseen(part)) from None
     if not evidence.verdicts:
         raise NotJudgedError(evidence.unseen(NotSeen("anything", "the test judged nothing")))
     return result

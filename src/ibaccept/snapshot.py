@@ -234,6 +234,12 @@ class Window:
     def counter(self, port: PortId, name: str, *, label: str) -> Counter:
         """One counter over the window; ``label`` is the port's name for people."""
         before, after = self.before.reading(port, name), self.after.reading(port, name)
+        if self.before is self.after and after is not None:
+            # One reading: a value, and nothing about growth.
+            state = CounterState.OK
+            if after.value >= (1 << after.bits) - 1:
+                state = CounterState.SATURATED
+            return Counter(name, label, None, after.value, None, after.bits, state)
         bits = (after or before).bits if (after or before) is not None else 0  # type: ignore[union-attr] # one of them is there
         if before is not None and after is not None and before.bits != after.bits:
             # one sweep read the 32-bit set, the other the 64-bit one: no common maximum

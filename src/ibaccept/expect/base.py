@@ -5,13 +5,23 @@ from __future__ import annotations
 import inspect
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from ibaccept.expect.fields import Strict
 
 Area = Literal["links", "cabling", "counters", "subnet", "routes", "throughput", "hosts"]
 Severity = Literal["blocker", "critical", "normal", "minor", "trivial"]
-Mark = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+PYTEST_MARKS = {"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
+"""Marks by which pytest acts; an entry that named one would not be judged as it is written."""
+
+
+def _mark(value: str) -> str:
+    if value in PYTEST_MARKS:
+        raise ValueError(f"{value!r} is a mark pytest itself acts by; use another word")
+    return value
+
+
+Mark = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$"), AfterValidator(_mark)]
 
 
 class Expectation(Strict):

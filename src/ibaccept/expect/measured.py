@@ -124,11 +124,19 @@ class Measured:
     def fair_pairs(self, rounds: Iterable[RdmaRun]) -> dict[PairRate, float]:
         """Fair share of the cables of each measured pair, GiB/s, all pairs of a round at once.
 
+        A client is not asked for more than it moved in the write run: what it can do by itself is
+        no matter of the cables.
+
         Raises:
             NotSeenError: the tables were not seen.
         """
         clients = first_lids(self.job.clients.hosts)
         servers = first_lids(self.job.storage.hosts)
+        write = self.loads.filesystem_write
+        wrote = {
+            rate.client: rate.rate.gib
+            for rate in (write.rates if isinstance(write, FilesystemRun) else ())
+        }
         fair: dict[PairRate, float] = {}
         for round_ in rounds:
             ways = []
@@ -144,7 +152,8 @@ class Measured:
                 continue
             flow, resource = (np.array(part, dtype=np.int64) for part in zip(*uses, strict=True))
             capacity = np.array([self._ceiling_gib(port) for port in ports])
-            rates = max_min(Uses(flow, resource), capacity, np.full(len(ways), np.inf))
+            caps = np.array([wrote.get(rate.pair.client, np.inf) for rate in round_.rates])
+            rates = max_min(Uses(flow, resource), capacity, caps)
             fair.update(zip(round_.rates, rates.rate.tolist(), strict=True))
         return fair
 

@@ -102,6 +102,8 @@ def counter_text(counter: Counter) -> str:
             # Which of the two readings stood at the maximum is seen from the larger one.
             top = max((v for v in (counter.before, counter.after) if v is not None), default=None)
             return f"{name} {'not read' if top is None else count(top)}, saturated"
+    if counter.before is None and counter.after is not None:
+        return f"{name} {count(counter.after)} (read once)"
     if counter.after is None or counter.delta is None:
         return f"{name} {_readings(counter)}"
     over = "between two readings" if counter.seconds is None else f"in {seconds(counter.seconds)}"
@@ -109,8 +111,11 @@ def counter_text(counter: Counter) -> str:
 
 
 def is_zero(counter: Counter) -> bool:
-    """True where both readings were had and are 0: the only counters a report may fold away."""
-    return counter.state is CounterState.OK and counter.before == 0 and counter.after == 0
+    """True where it was read and is 0: the only counters a report may fold away.
+
+    A state of ok without a first reading is a counter that was read once.
+    """
+    return counter.state is CounterState.OK and not counter.before and counter.after == 0
 
 
 def counters_text(counters: Iterable[Counter]) -> str:
