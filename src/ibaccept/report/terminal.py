@@ -150,7 +150,10 @@ def _proof(finding: Finding) -> Iterator[tuple[str, list[str]]]:
         first = f"{crossing}, e.g. {texts[0]}" if texts else crossing
         yield "routes", [first, *texts[1:]]
     if finding.captures:
-        places = [f"{capture_place(c)}: {squeeze(c.text)}" for c in finding.captures[:CAPTURES]]
+        places = [
+            f"{capture_place(c)}: {squeeze(c.text)}" if c.text.strip() else capture_place(c)
+            for c in finding.captures[:CAPTURES]
+        ]
         more = len(finding.captures) - CAPTURES
         yield "seen in", [*places, f"... and {count(more)} more lines"] if more > 0 else places
     if finding.missing:

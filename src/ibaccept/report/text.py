@@ -102,12 +102,17 @@ def counter_text(counter: Counter) -> str:
             # Which of the two readings stood at the maximum is seen from the larger one.
             top = max((v for v in (counter.before, counter.after) if v is not None), default=None)
             return f"{name} {'not read' if top is None else count(top)}, saturated"
+    return f"{name} {_growth(counter)}"
+
+
+def _growth(counter: Counter) -> str:
+    """Value and growth of a counter whose readings mean something."""
     if counter.before is None and counter.after is not None:
-        return f"{name} {count(counter.after)} (read once)"
+        return f"{count(counter.after)} (read once)"
     if counter.after is None or counter.delta is None:
-        return f"{name} {_readings(counter)}"
+        return _readings(counter)
     over = "between two readings" if counter.seconds is None else f"in {seconds(counter.seconds)}"
-    return f"{name} {count(counter.after)} (+{count(counter.delta)} {over})"
+    return f"{count(counter.after)} (+{count(counter.delta)} {over})"
 
 
 def is_zero(counter: Counter) -> bool:

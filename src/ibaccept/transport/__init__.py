@@ -7,7 +7,7 @@ bundle on disk). A fake is a transport. Quoting is done here, never by a caller.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -251,11 +251,3 @@ class Transport(Protocol):
     def close(self) -> None:
         """Close every connection; remote processes still running are ended."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """One command of a bundle, for replay."""
-
-    result: CommandResult
-    files: Mapping[str, str] = field(default_factory=dict)
