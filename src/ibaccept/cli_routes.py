@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +15,7 @@ from ibaccept.errors import InputError
 from ibaccept.lids import HostLids, JobLids, host_names, lids_of
 from ibaccept.model import Fabric, PortId
 from ibaccept.report.text import clean, count
+from ibaccept.routing.inward import Inward, inward
 from ibaccept.routing.paths import Routes
 from ibaccept.routing.route import Disposition, Reach, Route
 from ibaccept.routing.spread import Spread, SpreadGroup, SpreadRow
@@ -99,7 +100,8 @@ def spread(options: argparse.Namespace) -> int:
     if not found.groups:
         say("no cable between switches is crossed")
     complain(ADAPTIVE)
-    return _judge(found, limit, len(receivers.lids))
+    into = inward(routes, senders.lids, receivers.lids) if limit == "even" else []
+    return _judge(found, limit, len(receivers.lids), into)
 
 
 def _limit(text: str | None) -> int | Literal["even"] | None:
@@ -178,13 +180,17 @@ def _rows(rows: tuple[SpreadRow, ...], receivers: JobLids) -> list[str]:
     return columns(lines, right=(1,))
 
 
-def _judge(found: Spread, limit: int | Literal["even"] | None, lids: int) -> int:
+def _judge(
+    found: Spread, limit: int | Literal["even"] | None, lids: int, into: Sequence[Inward]
+) -> int:
     """The exit code; with a limit also a sentence. What is not known is never good.
 
     Args:
         found: the counts.
         limit: LIDs on the fullest cable at most; None where nothing is judged.
         lids: all that receive, those that are counted on no cable included.
+        into: the cables into each switch with receivers, over all switches that send into it:
+            each of those can choose evenly, and all of them the same cable.
     """
     reach = found.reach
     unknown = reach is None or reach.unknown > 0 or reach.pairs == 0
@@ -204,6 +210,13 @@ def _judge(found: Spread, limit: int | Literal["even"] | None, lids: int) -> int
             say(
                 f"NOT MET: {clean(group.name)} puts {group.worst} LIDs on one cable, and {allowed} "
                 "are allowed"
+            )
+    for arriving in into:
+        if arriving.worst > arriving.bound:
+            bad = True
+            say(
+                f"NOT MET: {count(arriving.worst)} pairs arrive at {clean(arriving.name)} over one "
+                f"cable, and {count(arriving.bound)} would at best"
             )
     if undelivered:
         say(f"NOT MET: {count(undelivered)} pairs are not delivered")
