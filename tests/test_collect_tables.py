@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from ibaccept import collect
 from ibaccept.inventory import InventoryHost
 from ibaccept.model import Fabric, Lid, Node, NodeType
+from ibaccept.observer import Observer
 from ibaccept.parse import dump_fts
+from ibaccept.subnet_look import tables_of
 from ibaccept.transport import CommandResult, Host
 
 TEXT = (Path(__file__).parent / "parse/golden/dump_fts/top-64.txt").read_bytes()
@@ -50,8 +51,8 @@ def read(answer, count=2):
     ]
     transport = Sa(answer)
     host = InventoryHost("mgmt01", Host("mgmt01"))
-    observer = collect._Observer(transport, host, lambda _text: None)
-    tables, _, _ = collect._tables(observer, Fabric.of(nodes))
+    observer = Observer(transport, host, lambda _text: None)
+    tables, _, _ = tables_of(observer, Fabric.of(nodes))
     return tables, transport.sent[1:]
 
 

@@ -11,8 +11,9 @@ from ibaccept.evidence import CaptureRef
 from ibaccept.inventory import InventoryHost
 from ibaccept.load.inputs import Direction, FilesystemLoad, Pace
 from ibaccept.load.result import ClientRate, DataSet, FilesystemRun
-from ibaccept.load.together import Clocks, Job, Together, captures_of, file_of, run_all, why_not
+from ibaccept.load.together import Clocks, Job, Together, captures_of, run_all, why_not
 from ibaccept.load.watch import Watch
+from ibaccept.observer import file_of
 from ibaccept.parse import ParseError, elbencho, fio, ior, meminfo
 from ibaccept.snapshot import NotSeen
 from ibaccept.transport import Argv, CommandResult, Transport, TransportError

@@ -16,8 +16,9 @@ from ibaccept.evidence import CaptureRef
 from ibaccept.inventory import InventoryHost
 from ibaccept.load.inputs import FIRST_PORT, Direction, Pace, RdmaLoad
 from ibaccept.load.result import Pair, PairRate, RdmaRun
-from ibaccept.load.together import Clocks, Job, Together, captures_of, file_of, run_all, why_not
+from ibaccept.load.together import Clocks, Job, Together, captures_of, run_all, why_not
 from ibaccept.load.watch import Watch
+from ibaccept.observer import file_of
 from ibaccept.parse import ParseError, perftest, ss
 from ibaccept.snapshot import NotSeen
 from ibaccept.transport import CommandResult, Transport, TransportError

@@ -32,11 +32,6 @@ def captures_of(result: CommandResult) -> tuple[CaptureRef, ...]:
     return (CaptureRef(result.stdout_file, None, ""),) if result.stdout_file else ()
 
 
-def file_of(result: CommandResult) -> str:
-    """The captured stdout, relative to the run's folder."""
-    return result.stdout_file if isinstance(result, CapturedResult) else ""
-
-
 def why_not(what: str, step: str, result: CommandResult | TransportError) -> NotSeen | None:
     """Why a result cannot be taken; None where the command ended with exit code 0.
 
