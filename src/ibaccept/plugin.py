@@ -4,36 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Generator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pytest
 
 import ibaccept
-from ibaccept.bench import Entry, covers, item_id
+from ibaccept.bench import Entry
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.expect.base import Expectation
-from ibaccept.expect.selector import planned_cables
 from ibaccept.loadlook import LoadLook
-from ibaccept.nodeset import fold
 from ibaccept.prove import Evidence
 from ibaccept.report.meta import RunMeta
 from ibaccept.report.result import NotRun
 from ibaccept.report.terminal import closing_lines, failure_text
 from ibaccept.report.writer import write_all
-from ibaccept.run import (
-    Inputs,
-    RunInfo,
-    copy_captures,
-    keep_inputs,
-    new_run_dir,
-    replay_inputs,
-    take_loads,
-    take_snapshot,
-)
+from ibaccept.run import Inputs
+from ibaccept.session import Given, Run, begin, cables_of, ids_of, job_text, join
 from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot
 from ibaccept.verdict import VERDICT, NotJudgedError, NotMetError, Outcome, Verdict
 
@@ -56,12 +46,6 @@ OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("reports", {}, "folder for the run's folder (default reports)"),
     ("ssh-config", {}, "OpenSSH configuration to use instead of the user's"),
 )
-DEFAULTS = {
-    "inventory": "inventory/site.yaml",
-    "expectations": "expectations.yaml",
-    "lab-backend": "ibsim",
-    "reports": "reports",
-}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -81,62 +65,14 @@ def option(config: pytest.Config, name: str) -> str | None:
     return os.environ.get(f"IBACCEPT_{dest.upper()}") or None
 
 
-def _path(config: pytest.Config, name: str) -> Path | None:
-    text = option(config, name) or DEFAULTS.get(name)
-    return None if text is None else config.invocation_params.dir / text
+def _given(config: pytest.Config) -> Given:
+    return Given(partial(option, config), config.invocation_params.dir, _start_lab)
 
 
-@dataclass
-class Run:
-    """This pytest run.
+def _start_lab(name: str, backend: str) -> RunningLab:
+    from ibaccept.lab import Lab  # noqa: PLC0415 - only where a lab is asked for
 
-    Attributes:
-        inputs: accepted expectations and inventory.
-        run_dir: its folder.
-        verdicts: of every item that ended, in order (controller only).
-        nodeids: items seen, by entry id.
-        selected: True where -k, -m or single tests chose among the entries.
-    """
-
-    inputs: Inputs
-    info: RunInfo
-    run_dir: Path
-    ssh_config: Path | None
-    progress: Callable[[str], None]
-    lab: RunningLab | None = None
-    replay: Path | None = None
-    verdicts: list[Verdict] = field(default_factory=list)
-    meta: dict[str, Any] = field(default_factory=dict)
-    skipped: dict[str, NotRun] = field(default_factory=dict)
-    _snapshot: Snapshot | None = None
-    _loads: LoadLook | None = None
-
-    def snapshot(self) -> Snapshot:
-        """The look at the fabric; made at most once per run."""
-        if self._snapshot is None:
-            self._snapshot = take_snapshot(
-                self.run_dir, self.inputs, ssh_config=self.ssh_config, progress=self.progress
-            )
-        return self._snapshot
-
-    def loads(self, snapshot: Snapshot) -> LoadLook:
-        """The load runs; made at most once per run, when they are asked for."""
-        if self._loads is None:
-            declared = self.inputs.adaptive.state
-            self._loads = LoadLook(
-                snapshot,
-                self.inputs.job_lids,
-                lambda: take_loads(
-                    self.run_dir,
-                    self.inputs,
-                    snapshot,
-                    token=self.info.token,
-                    ssh_config=self.ssh_config,
-                    progress=self.progress,
-                ),
-                None if declared == "unknown" else declared == "on",
-            )
-        return self._loads
+    return Lab.start(name, backend=backend)
 
 
 RUN = pytest.StashKey[Run]()
@@ -163,7 +99,12 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     try:
         sent = _worker(config)
-        run = _join(config, sent) if sent is not None else _begin(config)
+        if sent is not None:
+            run = join(sent, _Progress(config))
+        elif hasattr(config, "workerinput"):
+            raise InputError("this xdist worker was not told which run it belongs to")
+        else:
+            run = begin(_given(config), _Progress(config))
     except IbacceptError as error:
         # Bad input; or a bundle that was changed, or a lab that cannot start: nothing was judged.
         raise pytest.UsageError(str(error)) from None
@@ -173,99 +114,6 @@ def pytest_configure(config: pytest.Config) -> None:
             config.addinivalue_line(
                 "markers", f"{mark}: asked for by {run.inputs.expectations.file}"
             )
-
-
-def _begin(config: pytest.Config) -> Run:
-    if getattr(config, "workerinput", None) is not None:
-        raise InputError("this xdist worker was not told which run it belongs to")
-    progress = _Progress(config)
-    replay, job = option(config, "replay"), option(config, "job")
-    ssh_config = option(config, "ssh-config")
-    config_path = None if ssh_config is None else config.invocation_params.dir / ssh_config
-    lab: RunningLab | None = None
-    source: Path | None = None
-    load = bool(option(config, "load"))
-    if replay is not None:
-        if option(config, "lab") is not None:
-            raise InputError("--replay judges what was captured; it cannot be used with --lab")
-        source = (config.invocation_params.dir / replay).resolve()
-        given = option(config, "expectations"), option(config, "inventory")
-        inputs = replay_inputs(
-            source,
-            *(None if text is None else config.invocation_params.dir / text for text in given),
-        )
-        info = RunInfo.read(source)
-    elif (name := option(config, "lab")) is not None:
-        progress(f"starting the lab {name}")
-        lab = _start_lab(config, name)
-        config_path = lab.ssh_config
-        try:
-            inputs = _lab_inputs(config, lab, job)
-        except BaseException:
-            lab.stop()
-            raise
-        info = RunInfo.now(inputs.expectations.fabric, job=job or lab.job, load=load)
-    else:
-        expectations, inventory = _path(config, "expectations"), _path(config, "inventory")
-        assert expectations is not None  # noqa: S101 - both have defaults
-        assert inventory is not None  # noqa: S101 - both have defaults
-        inputs = Inputs.load(expectations, inventory, job)
-        info = RunInfo.now(inputs.expectations.fabric, job=job, load=load)
-    try:
-        reports = _path(config, "reports")
-        assert reports is not None  # noqa: S101 - it has a default
-        _check_planned(inputs)
-        run_dir = new_run_dir(reports, info if source is None else _replayed(info))
-        info = keep_inputs(run_dir, inputs, info)
-        if source is not None:
-            copy_captures(source, run_dir)
-    except BaseException:
-        if lab is not None:
-            lab.stop()
-        raise
-    return Run(inputs, info, run_dir, config_path, progress, lab, source)
-
-
-def _replayed(info: RunInfo) -> RunInfo:
-    """The run's facts with the time of now: only the name of the folder goes by it."""
-    return RunInfo.now(info.fabric, job=info.job, load=info.load)
-
-
-def _start_lab(config: pytest.Config, name: str) -> RunningLab:
-    from ibaccept.lab import Lab  # noqa: PLC0415 - only where a lab is asked for
-
-    return Lab.start(name, backend=option(config, "lab-backend") or DEFAULTS["lab-backend"])
-
-
-def _lab_inputs(config: pytest.Config, lab: RunningLab, job: str | None) -> Inputs:
-    given = option(config, "expectations")
-    expectations = lab.expectations
-    if given is not None:
-        expectations = config.invocation_params.dir / given
-    if expectations is None:
-        raise InputError(
-            f"the scenario {lab.scenario.name} orders nothing; give --expectations=FILE"
-        )
-    inventory = option(config, "inventory")
-    return Inputs.load(
-        expectations,
-        lab.inventory if inventory is None else config.invocation_params.dir / inventory,
-        job or lab.job,
-    )
-
-
-def _join(config: pytest.Config, sent: dict[str, Any]) -> Run:
-    """A worker's part of the controller's run: the same files, the same folder."""
-    run_dir = Path(sent["run_dir"])
-    inputs = replay_inputs(run_dir, None, None)
-    ssh_config = sent["ssh_config"]
-    return Run(
-        inputs,
-        RunInfo.read(run_dir),
-        run_dir,
-        None if ssh_config is None else Path(ssh_config),
-        _Progress(config),
-    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -329,7 +177,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             marks.append(pytest.mark.xdist_group("load"))
             if not run.info.load:
                 marks.append(pytest.mark.skip(reason=NEEDS_LOAD))
-        for cable in _cables(run.inputs, expected):
+        for cable in cables_of(run.inputs, expected):
             entry = Entry(
                 expected,
                 cable,
@@ -342,39 +190,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 NEEDS_LOAD = "needs --load"
-
-
-def _cables(inputs: Inputs, expected: Expectation) -> Iterator[PlannedCable | None]:
-    if getattr(expected, "each", None) is None:
-        yield None
-        return
-    plan = inputs.plan
-    assert plan is not None  # noqa: S101 - the schema refuses each: without a plan
-    links = getattr(expected, "links", None)
-    if links is None:
-        yield None  # the cables that nobody planned
-        yield from plan.cables
-        return
-    yield from planned_cables(links, plan, inputs.inventory)
-
-
-def _check_planned(inputs: Inputs) -> None:
-    """Hold ``each: cable`` against the plan, before anything is looked at.
-
-    Raises:
-        InputError: links that the plan cannot tell, or a waiver for a cable that is not planned
-            (it would be in no item, so nobody would notice that it covers nothing).
-    """
-    for expected in inputs.expectations.entries:
-        names = [cable.name for cable in _cables(inputs, expected) if cable is not None]
-        if getattr(expected, "each", None) is None:
-            continue
-        for waiver in inputs.expectations.waivers:
-            if waiver.expectation == expected.id and not any(covers(waiver, n) for n in names):
-                raise InputError(
-                    f"{inputs.expectations.source(expected)}: the waiver {waiver.ticket} names "
-                    f"{waiver.subject!r}, which is none of the planned cables of {expected.id}"
-                )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -575,10 +390,10 @@ def pytest_sessionfinish(
         run_dir=_shown(config, run.run_dir),
         expectations=run.inputs.expectations.file,
         ibaccept=ibaccept.__version__,
-        job=_job_text(run),
+        job=job_text(run),
         warnings=tuple(run.meta.get("warnings", ())),
     )
-    order = {item: number for number, item in enumerate(_ids(run))}
+    order = {item: number for number, item in enumerate(ids_of(run))}
     verdicts = sorted(run.verdicts, key=lambda v: order.get(v.id, len(order)))
     result = write_all(run.run_dir, verdicts, meta, _not_run(config, run))
     for lock in (".look.lock", ".load.lock"):
@@ -602,12 +417,6 @@ def _shown(config: pytest.Config, path: Path) -> Path:
         return path
 
 
-def _ids(run: Run) -> Iterator[str]:
-    for expected in run.inputs.expectations.entries:
-        for cable in _cables(run.inputs, expected):
-            yield item_id(expected, cable)
-
-
 def _not_run(config: pytest.Config, run: Run) -> dict[str, NotRun]:
     """Entries without a verdict, and why. What the person chose not to run is deliberate."""
     judged = {verdict.id for verdict in run.verdicts}
@@ -615,7 +424,7 @@ def _not_run(config: pytest.Config, run: Run) -> dict[str, NotRun]:
         Path(arg.split("::")[0]).name != SUITE or "::" in arg for arg in config.args
     )
     found = {}
-    for entry_id in _ids(run):
+    for entry_id in ids_of(run):
         if entry_id in judged:
             continue
         reason = NotRun("not among the tests chosen", deliberate=True)
@@ -623,8 +432,3 @@ def _not_run(config: pytest.Config, run: Run) -> dict[str, NotRun]:
             reason = NotRun("its test did not run")
         found[entry_id] = run.skipped.get(entry_id, reason)
     return found
-
-
-def _job_text(run: Run) -> str:
-    job = run.inputs.job
-    return f"clients {fold(job.clients)}, storage {fold(job.storage)}" if job is not None else ""
