@@ -15,6 +15,7 @@ import pytest
 from filelock import FileLock, Timeout
 
 from ibaccept import commands
+from ibaccept.diagnosis import Cause
 from ibaccept.lab import Lab
 from ibaccept.lab import scenario as lab
 from ibaccept.lab.hosts import argv_of
@@ -22,24 +23,46 @@ from ibaccept.lab.hosts import argv_of
 pytestmark = pytest.mark.real
 
 ROOT = Path(__file__).resolve().parents[1]
-LABS = 2
-"""Labs at a time, over all workers of pytest-xdist."""
+PLACES = {"look": 2, "load": 3}
+"""Labs at a time, over all workers of pytest-xdist. Under load a lab mostly waits."""
 
 LAB_PLUGIN = '''
-"""Keeps the log of the lab's SSH server, and ends a hanging iblinkinfo early."""
-import os, shutil
+"""Keeps the log of the lab's SSH server and what is left, and ends a hanging iblinkinfo early."""
+import json, os, shutil, time
 from dataclasses import replace
+from pathlib import Path
 from ibaccept import commands
+from ibaccept.diagnosis import Cause
 from ibaccept.lab.session import RunningLab
 
 if "SHORT" in os.environ:
     commands.IBLINKINFO = replace(commands.IBLINKINFO, timeout=2.0)
 stop = RunningLab.stop
 
+def left(folder, *words):
+    """Command lines of the lab's processes, of those that hold a word where there are words."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (process / "cmdline").read_bytes()
+            if folder not in (process / "environ").read_bytes() or process.name == str(os.getpid()):
+                continue
+        except OSError:
+            continue
+        if line and (not words or any(word in line for word in words)):
+            found.append(line.replace(b"\\0", b" ").decode("utf-8", "replace"))
+    return found
+
 def stop_and_keep(self):
+    kept, folder = Path(os.environ["KEPT_LOG"]), str(self.folder).encode()
     if self.log.exists():
-        shutil.copy(self.log, os.environ["KEPT_LOG"])
+        shutil.copy(self.log, kept)
+    deadline = time.monotonic() + 6
+    while (tools := left(folder, b"ib_write_bw", b"fio")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    scratch = [str(path) for path in (self.folder / "scratch").rglob("*")]
     stop(self)
+    kept.with_suffix(".left").write_text(json.dumps([*tools, *scratch, *left(folder)]))
 
 RunningLab.stop = stop_and_keep
 '''
@@ -90,6 +113,11 @@ class Ran:
         return [(line["host"], argv_of(line["exec"])) for line in lines]
 
     @property
+    def left(self):
+        """Load tools and files at the end of the suite, processes at that of the lab."""
+        return json.loads(self.log.with_suffix(".left").read_text())
+
+    @property
     def captured(self):
         index = (self.folder / "latest/captures/index.jsonl").read_text().splitlines()
         return [json.loads(line) for line in index]
@@ -135,11 +163,11 @@ def shared(tmp_path_factory, worker_id):
 
 
 @contextmanager
-def one_of(shared):
+def one_of(shared, kind="look"):
     """Wait for one of the places for labs."""
     number = 0
     while True:
-        lock = FileLock(shared / f"lab-{number % LABS}.lock")
+        lock = FileLock(shared / f"{kind}-{number % PLACES[kind]}.lock")
         number += 1
         try:
             lock.acquire(timeout=0.2)
@@ -151,30 +179,29 @@ def one_of(shared):
         return
 
 
-def play(shared, folder, name):
+def play(shared, folder, name, kind):
     """The scenario's run, and its replay."""
     env = {"SHORT": "1"} if name == "bad-hang" else None
-    with one_of(shared):
-        ran = run_suite(folder / "run", f"--lab={name}", env=env)
-        again = run_suite(folder / "again", f"--replay={ran.folder / 'latest'}")
+    load = ["--load"] if kind == "load" else []
+    with one_of(shared, kind):
+        ran = run_suite(folder / "run", f"--lab={name}", *load, env=env)
+        again = run_suite(folder / "again", f"--replay={ran.folder / 'latest'}", *load)
     return ran, again
 
 
-@pytest.fixture(scope="session")
-def plays(request, shared, tmp_path_factory):
+def playing(request, shared, tmp_path_factory, kind, test):
     """Run and replay of a scenario; alone in this process, the next ones run meanwhile."""
     chosen = []
     if not hasattr(request.config, "workerinput"):
         chosen += [
-            item.callspec.params["name"]
-            for item in request.session.items
-            if item.function is test_scenario
+            item.callspec.params["name"] for item in request.session.items if item.function is test
         ]
     started: dict[str, Future[tuple[Ran, Ran]]] = {}
-    with ThreadPoolExecutor(LABS) as pool:
+    with ThreadPoolExecutor(PLACES[kind]) as pool:
 
         def start(name):
-            started[name] = pool.submit(play, shared, tmp_path_factory.mktemp(name), name)
+            folder = tmp_path_factory.mktemp(name)
+            started[name] = pool.submit(play, shared, folder, name, kind)
 
         for name in chosen:
             start(name)
@@ -186,6 +213,18 @@ def plays(request, shared, tmp_path_factory):
 
         yield of
         pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="session")
+def plays(request, shared, tmp_path_factory):
+    """``plays(name)``: the scenario without load."""
+    yield from playing(request, shared, tmp_path_factory, "look", test_scenario)
+
+
+@pytest.fixture(scope="session")
+def loaded_plays(request, shared, tmp_path_factory):
+    """``loaded_plays(name)``: the scenario with ``--load``."""
+    yield from playing(request, shared, tmp_path_factory, "load", test_scenario_under_load)
 
 
 # -- what a scenario says ------------------------------------------------------------------------
@@ -230,6 +269,8 @@ def lacking(row, document):
         for key in ("expected", "found")
         if getattr(row, key) is not None and getattr(row, key) != without_chance(finding[key])
     ]
+    if not re.match(row.like, finding["found"]):
+        wrong.append(f"{row.id}: found is {finding['found']!r}")
     missing = set(row.counters) - set(counters_of(finding))
     wrong += [f"{row.id}: no counter {text}" for text in sorted(missing)]
     if row.routes and not (finding["routes"] and finding["routes"]["of"] > 0):
@@ -255,15 +296,25 @@ def wrong_quotes(document, run_dir):
                     yield f"{capture['file']}:{capture['line']} is {line!r}"
 
 
+def is_looked_at(scenario):
+    """Whether it is run without load: where there is nothing but load to see, it is not."""
+    return scenario.load is None or bool(scenario.outcomes)
+
+
+NAMES = [name for name in lab.names() if is_looked_at(lab.load(name))]
+UNDER_LOAD = [name for name in lab.names() if lab.load(name).load is not None]
+
+
 @pytest.mark.parametrize("name", lab.names())
 def test_every_scenario_that_is_not_accepted_names_its_evidence(name):
     scenario = lab.load(name)
 
-    wrong = {i for i, outcome in scenario.outcomes.items() if outcome in {"fail", "error"}}
-    assert {row.id for row in scenario.evidence} == wrong
+    for said in filter(None, (scenario, scenario.load)):
+        wrong = {i for i, outcome in said.outcomes.items() if outcome in {"fail", "error"}}
+        assert {row.id for row in said.evidence} == wrong
 
 
-@pytest.mark.parametrize("name", lab.names())
+@pytest.mark.parametrize("name", NAMES)
 def test_scenario(name, plays):
     """The whole map of outcomes, the answer, every piece of evidence, and the same again."""
     scenario = lab.load(name)
@@ -272,8 +323,12 @@ def test_scenario(name, plays):
     run_dir = (ran.folder / "latest").resolve()
 
     outcomes = {verdict["id"]: verdict["outcome"] for verdict in document["verdicts"]}
-    code = 0 if scenario.result == "ACCEPTED" else 1
-    assert (outcomes, document["not_run"]) == (dict(scenario.outcomes), {}), ran.text
+    code = 1 if {"fail", "error"} & set(scenario.outcomes.values()) else 0
+    under_load = set() if scenario.load is None else set(scenario.load.outcomes)
+    assert (outcomes, set(document["not_run"])) == (
+        dict(scenario.outcomes),
+        under_load - set(scenario.outcomes),
+    ), ran.text
     assert (document["result"], ran.code, ran.text.splitlines()[-1]) == (
         scenario.result,
         code,
@@ -298,8 +353,52 @@ def test_scenario(name, plays):
     assert {argv[0] for _, argv in ran.sent} <= READ_ONLY_TOOLS
 
 
+def named_causes(document):
+    """The look-alikes that the report says fit."""
+    lines = [
+        line
+        for verdict in document["verdicts"]
+        for line in verdict["notes"]
+        if line.startswith("diagnosis: ")
+    ]
+    return {cause for cause in Cause for line in lines if f" {cause.value} fits: " in line}
+
+
+@pytest.mark.parametrize("name", UNDER_LOAD)
+def test_scenario_under_load(name, loaded_plays):
+    """The whole map with ``--load``, its look-alike and no other, nothing left, the same again."""
+    scenario = lab.load(name)
+    ran, again = loaded_plays(name)
+    document, replayed = ran.document, again.document
+    said = scenario.load
+
+    outcomes = {verdict["id"]: verdict["outcome"] for verdict in document["verdicts"]}
+    code = 0 if said.result == "ACCEPTED" else 1
+    assert (outcomes, document["not_run"]) == (dict(said.outcomes), {}), ran.text
+    assert (document["result"], ran.code, ran.text.splitlines()[-1]) == (
+        said.result,
+        code,
+        said.result,
+    )
+    assert named_causes(document) == ({said.diagnosis} - {None})
+    assert [text for row in said.evidence for text in lacking(row, document)] == []
+    lines = [squeezed(line) for line in ran.text.splitlines()]
+    assert [p for p in said.says if not any(re.search(p, line) for line in lines)] == []
+    assert list(wrong_quotes(document, (ran.folder / "latest").resolve())) == []
+    assert "Traceback" not in ran.text
+    assert ran.left == []
+    assert (replayed["verdicts"], replayed["result"], again.code, again.log.exists()) == (
+        document["verdicts"],
+        document["result"],
+        code,
+        False,
+    )
+    permitted = commands.permit(load=True)
+    assert [argv for _, argv in ran.sent if not permitted(argv)] == []
+
+
 def test_a_whole_look_sends_exactly_these_commands(plays):
-    ran, _ = plays("healthy")
+    ran, _ = plays("old-errors")
 
     assert [(host, " ".join(argv)) for host, argv in ran.sent] == [
         ("mgmt01", text) for text in WHOLE_LOOK
@@ -343,7 +442,7 @@ def test_what_went_wrong_with_a_command_is_captured_with_what_it_printed(plays, 
 def test_workers_look_once_and_judge_alike(shared, tmp_path):
     """With -n 4 one worker looks; all judge what it saw."""
     with one_of(shared):
-        ran = run_suite(tmp_path / "four", "--lab=slow-cable", "-n", "4")
+        ran = run_suite(tmp_path / "four", "--lab=edr-cable", "-n", "4")
         alone = run_suite(tmp_path / "one", f"--replay={ran.folder / 'latest'}", "-n", "0")
         four = run_suite(tmp_path / "again", f"--replay={ran.folder / 'latest'}", "-n", "4")
 
@@ -351,7 +450,7 @@ def test_workers_look_once_and_judge_alike(shared, tmp_path):
     assert [" ".join(argv) for _, argv in ran.sent] == WHOLE_LOOK
     assert [" ".join(entry["argv"]) for entry in ran.captured] == WHOLE_LOOK
     assert (outcomes, ran.code, ran.text.splitlines()[-1]) == (
-        dict(lab.load("slow-cable").outcomes),
+        dict(lab.load("edr-cable").outcomes),
         1,
         "NOT ACCEPTED",
     )

@@ -1,6 +1,7 @@
 """Do errors grow?"""
 
 from ibaccept.expect.counters import ErrorCounters
+from ibaccept.expect.loaded import under_load
 from ibaccept.expect.look import WITHIN, growth_of, links_of, window_of
 from ibaccept.loadlook import LoadLook
 from ibaccept.plan import PlannedCable
@@ -18,12 +19,15 @@ def test_error_counters(
 ) -> None:
     """No error counter grows beyond its limit."""
     links = links_of(snapshot, expected.links, cable)
-    window = loads.window() if expected.window == "load" else window_of(snapshot, expected)
+    if expected.window == "load":
+        growth = under_load(loads.loaded().runs, growth_of(snapshot, loads.window(), expected))
+    else:
+        growth = growth_of(snapshot, window_of(snapshot, expected), expected)
 
     verdict = judge(
         links.items,
         expected=WITHIN,
-        actual=growth_of(snapshot, window, expected),
+        actual=growth,
         noun=links.noun,
         as_ordered=f"have no error counter beyond its limit in {expected.window_text}",
         not_as_ordered=f"have error counters beyond their limits in {expected.window_text}",

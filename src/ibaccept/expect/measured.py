@@ -23,6 +23,7 @@ from ibaccept.load.result import (
     DirectedRate,
     FilesystemRun,
     LoadRuns,
+    Pair,
     PairRate,
     RateState,
     RdmaRun,
@@ -124,14 +125,13 @@ class Measured:
     def fair_pairs(self, rounds: Iterable[RdmaRun]) -> dict[PairRate, float]:
         """Fair share of the cables of each measured pair, GiB/s, all pairs of a round at once.
 
-        A client is not asked for more than it moved in the write run: what it can do by itself is
-        no matter of the cables.
+        A client is not asked for more than it moved in the write run, and no pair for more than
+        the best one of its round moved: what hosts can do by themselves is no matter of the
+        cables.
 
         Raises:
             NotSeenError: the tables were not seen.
         """
-        clients = first_lids(self.job.clients.hosts)
-        servers = first_lids(self.job.storage.hosts)
         write = self.loads.filesystem_write
         wrote = {
             rate.client: rate.rate.gib
@@ -139,11 +139,7 @@ class Measured:
         }
         fair: dict[PairRate, float] = {}
         for round_ in rounds:
-            ways = []
-            for rate in round_.rates:
-                ends = (servers[rate.pair.storage], clients[rate.pair.client])
-                source, target = ends if rate.pair.sender == rate.pair.storage else ends[::-1]
-                ways.append(self.snapshot.routes.path(source, target).ports)
+            ways = [self._way(rate.pair) for rate in round_.rates]
             ports = {
                 port: n for n, port in enumerate(dict.fromkeys(p for way in ways for p in way))
             }
@@ -152,7 +148,8 @@ class Measured:
                 continue
             flow, resource = (np.array(part, dtype=np.int64) for part in zip(*uses, strict=True))
             capacity = np.array([self._ceiling_gib(port) for port in ports])
-            caps = np.array([wrote.get(rate.pair.client, np.inf) for rate in round_.rates])
+            best = max(rate.rate.gib for rate in round_.rates)
+            caps = np.array([min(best, wrote.get(r.pair.client, best)) for r in round_.rates])
             rates = max_min(Uses(flow, resource), capacity, caps)
             fair.update(zip(round_.rates, rates.rate.tolist(), strict=True))
         return fair
@@ -307,28 +304,72 @@ class Measured:
             fair = self.fair_pairs(rounds)
         except IbacceptError:
             return None, None
+        crowded = self._crowded(rounds)
         by_sender: dict[str, list[tuple[float, float]]] = defaultdict(list)
         by_receiver: dict[str, list[tuple[float, float]]] = defaultdict(list)
         for rate, share in fair.items():
-            by_sender[rate.pair.storage].append((rate.rate.gib, share))
-            by_receiver[rate.pair.client].append((rate.rate.gib, share))
-        senders = _slow(by_sender)
-        # A receiver of a slow sender is slow for that reason.
-        of_slow = {
-            rate.pair.client
+            if crowded.isdisjoint(self._way(rate.pair)):
+                by_sender[rate.pair.storage].append((rate.rate.gib, share))
+                by_receiver[rate.pair.client].append((rate.rate.gib, share))
+        senders, receivers = _slow(by_sender), _slow(by_receiver)
+        # A slow pair has one slow end: the one with other pairs that are slow as well, or the
+        # client whose switch port waits for it. What a sender cannot send waits nowhere.
+        waiting = set(self._waiting())
+        slow = {host.host for host in (*senders, *receivers)}
+        sent = {
+            rate.pair.storage
             for rate in fair
-            if rate.pair.storage in {host.host for host in senders}
+            if {rate.pair.storage, rate.pair.client} <= slow
+            and (len(by_sender[rate.pair.storage]) > 1 or rate.pair.client not in waiting)
         }
-        receivers = tuple(host for host in _slow(by_receiver) if host.host not in of_slow)
+        of_sender = {rate.pair.client for rate in fair if rate.pair.storage in sent}
         of_receiver = {
-            rate.pair.storage for rate in fair if rate.pair.client in {h.host for h in receivers}
+            rate.pair.storage
+            for rate in fair
+            if rate.pair.client in slow and rate.pair.client not in of_sender
         }
-        senders = tuple(
-            host
-            for host in senders
-            if host.host not in of_receiver or len(by_sender[host.host]) > 1
+        return (
+            tuple(host for host in senders if host.host not in of_receiver - sent),
+            tuple(host for host in receivers if host.host not in of_sender),
         )
-        return senders, receivers
+
+    def _way(self, pair: Pair) -> tuple[PortId, ...]:
+        """The ports that send on the way of a pair's data."""
+        ends = (self._servers[pair.storage], self._clients[pair.client])
+        source, target = ends if pair.sender == pair.storage else ends[::-1]
+        return self.snapshot.routes.path(source, target).ports
+
+    @cached_property
+    def _clients(self) -> Mapping[str, int]:
+        return first_lids(self.job.clients.hosts)
+
+    @cached_property
+    def _servers(self) -> Mapping[str, int]:
+        return first_lids(self.job.storage.hosts)
+
+    def _crowded(self, rounds: Iterable[RdmaRun]) -> set[PortId]:
+        """Ports that were full in an RDMA run, and not with what the pairs of the job sent.
+
+        A pair that crosses one is slow for the sake of others, whatever its hosts could do.
+        """
+        found: set[PortId] = set()
+        for round_ in rounds:
+            name = "rdma-read" if round_.round == 0 else f"rdma-read-{round_.round + 1}"
+            watch = self.loads.watches.get(name)
+            if not isinstance(watch, CableWatch):
+                continue
+            own: dict[PortId, float] = defaultdict(float)
+            for rate in round_.rates:
+                for port in self._way(rate.pair):
+                    own[port] += rate.rate.gib
+            for cable in watch.cables:
+                for way in (cable.toward_clients, cable.toward_storage):
+                    share = _share(way)
+                    if way.rate is None or share is None or share < diagnosis.NEAR:
+                        continue
+                    if way.rate.gib > own[way.sender] * (1 + diagnosis.AGREE):
+                        found.add(way.sender)
+        return found
 
     def _waiting(self) -> tuple[str, ...]:
         """Hosts whose facing switch port waits most of its switch, in any run."""

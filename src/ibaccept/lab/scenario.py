@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ibaccept import nodeset, yamlfile
+from ibaccept.diagnosis import Cause
 from ibaccept.errors import InputError
 from ibaccept.lab import topology
 from ibaccept.lab.faults import Fault, Strict
@@ -155,6 +156,16 @@ class Hosts(Strict):
         return self.nodes.get(host, host)
 
 
+def _compiled(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """Refuse what is not a pattern."""
+    for pattern in (value,) if isinstance(value, str) else value:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{pattern!r} is not a pattern: {error}") from None
+    return value
+
+
 class ExpectedEvidence(Strict):
     """A finding that must be in the verdicts, and what must prove it.
 
@@ -163,6 +174,7 @@ class ExpectedEvidence(Strict):
         subject: name of the finding's subject.
         expected: as printed; None = not compared.
         found: as printed; None = not compared.
+        like: a pattern that ``found`` must match from its start, where it holds measured figures.
         counters: names that must be among the finding's counters.
         routes: the finding must show routes.
         captures: patterns, each of which a cited line must contain.
@@ -172,19 +184,37 @@ class ExpectedEvidence(Strict):
     subject: str
     expected: str | None = None
     found: str | None = None
+    like: str = ""
     counters: tuple[str, ...] = ()
     routes: bool = False
     captures: tuple[str, ...] = ()
 
-    @field_validator("captures")
+    _patterns = field_validator("captures", "like")(_compiled)
+
+
+class UnderLoad(Strict):
+    """What the suite must say with ``--load``; without it the load entries are not run.
+
+    Attributes:
+        outcomes: by expectation id, all of them.
+        evidence: as for the run without load, of every entry that is not passed.
+        diagnosis: the one look-alike that must be named; None = none.
+        says: patterns, each of which a line of the terminal must contain.
+    """
+
+    outcomes: dict[str, Outcome]
+    result: Literal["ACCEPTED", "NOT ACCEPTED", "INCOMPLETE"]
+    evidence: tuple[ExpectedEvidence, ...] = ()
+    diagnosis: Cause | None = None
+    says: tuple[str, ...] = ()
+
+    _patterns = field_validator("says")(_compiled)
+
+    @field_validator("diagnosis", mode="before")
     @classmethod
-    def _patterns(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for pattern in value:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"{pattern!r} is not a pattern: {error}") from None
-        return value
+    def _cause(cls, value: Any) -> Any:
+        """By the member's name or by its words."""
+        return Cause.__members__.get(value, value) if isinstance(value, str) else value
 
 
 class Scenario(Strict):
@@ -200,7 +230,8 @@ class Scenario(Strict):
         files: written beside the expectations, by name: what a site hands in.
         job: clients of the job, where not all of the group.
         traffic: what data the fabric, its hosts and its storage can move.
-        outcomes: by expectation id, all of them.
+        outcomes: by expectation id, all that are judged without ``--load``.
+        load: with it; None where the scenario orders nothing of load.
     """
 
     name: str = ""
@@ -218,6 +249,7 @@ class Scenario(Strict):
     outcomes: dict[str, Outcome] = Field(default_factory=dict)
     result: Literal["ACCEPTED", "NOT ACCEPTED", "INCOMPLETE"] = "INCOMPLETE"
     evidence: tuple[ExpectedEvidence, ...] = ()
+    load: UnderLoad | None = None
 
     _sets = field_validator("job", mode="before")(_expand)
 
