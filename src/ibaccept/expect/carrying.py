@@ -61,6 +61,7 @@ def told(judgement: Judgement[Any], measured: Measured) -> Judgement[Any]:
     tables = (*story.cable_table(), *story.pair_table())
     notes = tuple(story.figures())
     if judgement.outcome is not Outcome.PASS:
+        tables += story.cause_table()
         notes = story.notes()
     return replace(judgement, tables=tables, notes=notes)
 
@@ -345,16 +346,29 @@ def _group(
         shares.update({fabric.link_name(link): 0.0 for link in unused})
         fullest, emptiest = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
         most, least = shares[fullest] / 100, shares[emptiest] / 100
-        if most <= expected.at_most.fraction or least >= expected.while_under.fraction:
-            return AS_ORDERED
-        return Different(
-            f"{fullest} {100 * most:.0f} % while {emptiest} {100 * least:.0f} %",
-            f"no cable above {expected.at_most} while another of its group is under "
-            f"{expected.while_under}",
-        )
+        found = f"{fullest} {100 * most:.0f} % while {emptiest} {100 * least:.0f} %"
+        # No reading is better placed in time than this; so near the limit nothing is known.
+        doubt = watch.window.uncertain_share
+        if _is_hot(expected, most * (1 - doubt), least * (1 + doubt)):
+            return Different(
+                found,
+                f"no cable above {expected.at_most} while another of its group is under "
+                f"{expected.while_under}",
+            )
+        if _is_hot(expected, most * (1 + doubt), least * (1 - doubt)):
+            return Unseen(
+                f"{found}, each known to +-{100 * doubt:.0f} % of itself by "
+                f"{watch.window.samples} readings: too near the limits to tell",
+                "let it run longer: more duration, or a larger data set",
+            )
+        return AS_ORDERED
 
     links = tuple(fabric.link_at[cable.ports[0]] for cable in cables)
     return Checked(Aspect("cables", name, links=links), answer)
+
+
+def _is_hot(expected: CableLoad, most: float, least: float) -> bool:
+    return most > expected.at_most.fraction and least < expected.while_under.fraction
 
 
 def _toward(cable: CableRate, direction: str) -> DirectedRate:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from ibaccept import diagnosis
 from ibaccept.expect.measured import Measured, first_lids
+from ibaccept.expect.spread_notes import remedies
 from ibaccept.load.result import (
     CableRate,
     CableWatch,
@@ -15,6 +17,7 @@ from ibaccept.load.result import (
     FilesystemRun,
     PairRate,
     RdmaRun,
+    WaitRate,
 )
 from ibaccept.model import PortId
 from ibaccept.nodeset import fold
@@ -45,7 +48,7 @@ class Story:
                     _cell(write[ports].toward_storage) if ports in write else "",
                     _cell(read[ports].toward_clients) if ports in read else "",
                     _cell(rdma[ports].toward_clients) if ports in rdma else "",
-                    f"{wait.rank} of {wait.of}" if wait is not None and wait.rank else "",
+                    _rank(wait),
                 )
             )
         columns = (
@@ -63,21 +66,23 @@ class Story:
         return {c.ports: c for c in watch.cables} if isinstance(watch, CableWatch) else {}
 
     def pair_table(self) -> tuple[Table, ...]:
-        """The RDMA pairs, in groups by the cable they share."""
+        """The RDMA pairs of the first round, in groups by the cable they share."""
         rounds = self.measured.loads.rdma_read
         if not isinstance(rounds, tuple) or not rounds:
             return ()
         clients = first_lids(self.measured.job.clients.hosts)
         servers = first_lids(self.measured.job.storage.hosts)
+        fabric = self.measured.snapshot.fabric
         groups: dict[str, list[PairRate]] = defaultdict(list)
         for rate in rounds[0].rates:
             route = self.measured.snapshot.routes.path(
                 servers[rate.pair.storage], clients[rate.pair.client]
             )
-            isls = list(route.ports[1:-1]) or [route.ports[-1]]
-            groups[
-                " -> ".join(self.measured.snapshot.fabric.port_name(port) for port in isls)
-            ].append(rate)
+            links = [fabric.link_at[port] for port in route.ports]
+            names = [fabric.link_name(link) for link in links if fabric.is_isl(link)]
+            groups[", then ".join(names) or "none: one switch joins them"].append(rate)
+        if not groups:
+            return ()
         rows = tuple(
             (
                 name,
@@ -86,45 +91,106 @@ class Story:
                 f"{sum(rate.rate.gib for rate in rates):.1f} GiB/s",
                 fold([rate.pair.client for rate in rates]),
             )
-            for name, rates in sorted(groups.items(), key=lambda item: -len(item[1]))
+            for name, rates in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
         )
-        columns = ("cable they share", "pairs", "each", "together", "clients")
-        return (Table("RDMA pairs, all at once, by the cable they share", columns, rows),)
+        columns = ("cable they share, by the tables", "pairs", "each", "together", "clients")
+        title = "RDMA pairs, all at once, by the cable they share toward the clients"
+        if len(rounds) > 1:
+            title += f" (the first of {len(rounds)} rounds)"
+        if self.measured.adaptive:
+            title += "; adaptive routing is on, so they may have taken others"
+        return (Table(title, columns, rows),)
+
+    def cause_table(self) -> tuple[Table, ...]:
+        """What else makes reads slow, and why it is ruled out or not known."""
+        rows = tuple(
+            (answer.cause.value, answer.state.value, answer.why)
+            for state in (diagnosis.State.UNKNOWN, diagnosis.State.RULED_OUT)
+            for answer in self._diagnosis.answers
+            if answer.state is state
+        )
+        columns = ("cause", "answer", "what was seen")
+        return (Table("what else can look like this", columns, rows),) if rows else ()
+
+    @cached_property
+    def _facts(self) -> diagnosis.Facts:
+        return self.measured.facts()
+
+    @cached_property
+    def _diagnosis(self) -> diagnosis.Diagnosis:
+        return diagnosis.diagnose(self._facts)
 
     def notes(self) -> tuple[str, ...]:
-        """The forecast, the figures with what makes them reproducible, and the diagnosis."""
-        told = [*self.figures()]
-        predicted = self.measured.try_forecast()
+        """The diagnosis and what to do, the forecast, and the figures they rest on."""
+        found = self._diagnosis
+        told = [f"diagnosis: {answer.cause.value} fits: {answer.why}" for answer in found.fits]
+        told = told or ["diagnosis: nothing that was measured explains it"]
+        told.append(f"next: {found.next_step}")
+        if diagnosis.Cause.ROUTE_COLLAPSE in {answer.cause for answer in found.fits}:
+            told += remedies(self.measured.snapshot)[:-1]  # the last is told below
+        predicted = None if self.measured.adaptive else self.measured.try_forecast()
         if predicted is not None:
             told.append(f"forecast: {predicted.sentence}")
-        told += [
-            f"ceiling of one {link.rate} link: {link.ceiling.payload:.1f}, {link.how}"
-            for link in self.measured.loads.ceilings.values()
-        ]
-        told += diagnosis.diagnose(self.measured.facts()).lines()
+        told += self.figures()
         told.append(
-            "this is about this node list, in the directions measured: the storage was not tested "
-            "above what the cables let through"
+            "claimed of this node list, in the directions measured, and of no other"
+            + (
+                "; the storage was not tested above what the full cables let through"
+                if self._facts.full
+                else ""
+            )
         )
         return tuple(told)
 
     def figures(self) -> Iterable[str]:
-        """Each throughput with node count, node list, direction, and data set against the cache."""
+        """Each throughput with what makes it reproducible, and what the cables' figures rest on.
+
+        That is node count and node list, direction, data set against the caches, and the
+        distribution over the inter-switch cables.
+        """
         for direction in ("write", "read"):
             run = getattr(self.measured.loads, f"filesystem_{direction}")
             if isinstance(run, FilesystemRun) and run.total is not None:
                 yield (
-                    f"file system {direction}: {run.total:.1f}, {len(run.clients)} clients "
-                    f"{fold(run.clients)}, {_data_set(run)}{_start(run)}; ISL distribution as in "
-                    "the table"
+                    f"file system {direction} ({run.tool}): {run.total:.1f}, {len(run.clients)} "
+                    f"clients {fold(run.clients)}; {_data_set(run)}{_start(run)}; "
+                    f"{self._distribution(f'filesystem-{direction}')}"
                 )
-        if isinstance(self.measured.loads.rdma_read, tuple):
-            for round_ in self.measured.loads.rdma_read:
-                if round_.total is not None:
-                    yield (
-                        f"RDMA alone ({round_.tool}), storage to clients: {round_.total:.1f}, "
-                        f"{len(round_.pairs)} pairs at once{_start(round_)}"
-                    )
+        rounds = self.measured.loads.rdma_read
+        for round_ in rounds if isinstance(rounds, tuple) else ():
+            if round_.total is not None:
+                name = "rdma-read" if round_.round == 0 else f"rdma-read-{round_.round + 1}"
+                ends = ((pair.client, pair.storage) for pair in round_.pairs)
+                clients, servers = zip(*ends, strict=True)
+                yield (
+                    f"RDMA alone ({round_.tool}), storage to clients: {round_.total:.1f}, "
+                    f"{len(round_.pairs)} pairs at once, clients {fold(clients)}, servers "
+                    f"{fold(servers)}; from memory to memory, no cache and no disk"
+                    f"{_start(round_)}; {self._distribution(name)}"
+                )
+        for link in self.measured.loads.ceilings.values():
+            yield f"ceiling of one {link.rate} link: {link.ceiling.payload:.1f}, {link.how}"
+
+    def _distribution(self, run: str) -> str:
+        """Where the reader finds what the inter-switch cables carried in a run."""
+        watch = self.measured.loads.watches.get(run)
+        if not isinstance(watch, CableWatch):
+            why = "they were not watched" if watch is None else watch.reason
+            return f"distribution over inter-switch cables not known: {why}"
+        if not any(cable.kind == "isl" for cable in watch.cables):
+            return "no inter-switch cable is on the way"
+        window = watch.window
+        return (
+            f"inter-switch cables as in the table, over {window.seconds:.0f} s of the steady part "
+            f"({window.samples} readings, +-{100 * window.uncertain_share:.0f} %)"
+        )
+
+
+def _rank(wait: WaitRate | None) -> str:
+    """Order among the ports of the switch; a port that does not wait has no rank."""
+    if wait is None or wait.rank is None:
+        return ""
+    return f"{wait.rank} of {wait.of}" if wait.per_second else "does not wait"
 
 
 def _cell(rate: DirectedRate) -> str:
@@ -144,14 +210,13 @@ def _range(values: list[float], unit: str) -> str:
 def _data_set(run: FilesystemRun) -> str:
     data = run.data_set
     if data is None:
-        return "data set not known"
+        return "data set against caches not known"
     size = f"{data.per_client / 2**30:.0f} GiB each"
-    ratio = data.client_ratio
-    against = f", {ratio:.1f} x a client's memory" if ratio is not None else ""
-    servers = data.storage_ratio
-    return (
-        size + against + (f", {servers:.1f} x the servers' memory" if servers is not None else "")
+    client, servers = (
+        "not compared with" if ratio is None else f"{ratio:.1f} x"
+        for ratio in (data.client_ratio, data.storage_ratio)
     )
+    return f"{size}, {client} a client's memory, in all {servers} the servers' memory"
 
 
 def _start(run: FilesystemRun | RdmaRun) -> str:

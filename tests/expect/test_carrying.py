@@ -1,0 +1,520 @@
+"""Judging load runs: what passes, what fails, and above all what may not pass."""
+
+from dataclasses import replace
+
+import pytest
+
+from ibaccept.evidence import CaptureRef
+from ibaccept.expect import carrying
+from ibaccept.expect.delivery import AS_ORDERED
+from ibaccept.expect.loaded import under_load
+from ibaccept.expect.look import WITHIN
+from ibaccept.expect.measured import Measured
+from ibaccept.expect.throughput import CableLoad, Filesystem, Forecast, RdmaCeiling
+from ibaccept.forecast import Ceiling
+from ibaccept.load.result import (
+    Balance,
+    CableRate,
+    CableWatch,
+    ClientRate,
+    DataSet,
+    DirectedRate,
+    FilesystemRun,
+    LinkCeiling,
+    LoadRuns,
+    Pair,
+    PairRate,
+    RateState,
+    RdmaRun,
+    Spread,
+    WaitRate,
+    Window,
+)
+from ibaccept.model import Rate
+from ibaccept.snapshot import NotSeen
+from ibaccept.units import Bandwidth
+from ibaccept.verdict import Different, Outcome, Unseen, judge
+
+HDR = Rate.parse("4X HDR")
+CLIENTS = ("c1", "c2", "c3", "c4")
+LOST = NotSeen("the rate of c4", "read: c4: the connection was lost while fio ran", "run it again")
+NO_RUN = NotSeen("the run", "fio is missing on c1", "install fio")
+STARTED = Spread(0.1, 0.01, "c1", "c4")
+GIB = 2**30
+
+
+def gib(value):
+    return Bandwidth.from_gib(value)
+
+
+def fs(direction, rate=7.0, **changes):
+    """A run of all four clients at so many GiB/s each; a client by name is another's."""
+    clients = {name: ClientRate(name, 70 * GIB, 10.0, gib(rate)) for name in CLIENTS}
+    data = DataSet(70 * GIB, 4, 16 * GIB, 32 * GIB)
+    return FilesystemRun(direction, "fio", clients | changes, data, STARTED)
+
+
+def rdma(rate=7.0, **changes):
+    """One round, a pair a client."""
+    pairs = {}
+    for number, name in enumerate(CLIENTS):
+        server = f"s{number % 2 + 1}"
+        pair = Pair(name, server, server, name, 18600 + number)
+        seen = PairRate(pair, gib(rate), 1000, 4096, CaptureRef(f"captures/{number}.txt", 1, "row"))
+        pairs[pair] = changes.get(name, seen)
+    return RdmaRun("read", "ib_write_bw", pairs, STARTED)
+
+
+FORECAST = Forecast(id="x", kind="forecast", within="5%")
+READ_IS_WRITE = Filesystem(id="x", kind="filesystem", read_within="5%", of="write")
+FLOORS = Filesystem(
+    id="x",
+    kind="filesystem",
+    read_at_least="28 GiB/s",
+    write_at_least="28 GiB/s",
+    client_at_least="7 GiB/s",
+)
+NO_HOT = CableLoad(
+    id="x", kind="cable-load", during="filesystem-read", at_most="80%", while_under="50%"
+)
+NO_HOT_RDMA = NO_HOT.model_copy(update={"during": "rdma"})
+
+
+def ceiling(relation, of):
+    return RdmaCeiling(id="x", kind="rdma-ceiling", relation=relation, of=of, within="5%")
+
+
+CARRIES = ceiling("at-least", "filesystem-write")
+MATCHES = ceiling("matches", "filesystem-read")
+
+
+class Job:
+    """A with clients c1 to c4, B with s1 and s2, cables A/13 - B/25 and A/14 - B/26.
+
+    Of reads, three clients share the first cable.
+    """
+
+    def __init__(self, site_of, sides_of):
+        site = site_of("A", "B")
+        for number, name in enumerate(CLIENTS, 1):
+            (lid,) = site.host(name, "A", number)
+            site.tables["B"][lid] = 26 if name == "c4" else 25
+        for number, name in enumerate(("s1", "s2")):
+            (lid,) = site.host(name, "B", number + 1)
+            site.tables["A"][lid] = 13 + number
+        site.cable("A", 13, "B", 25)
+        site.cable("A", 14, "B", 26)
+        self.snapshot = site.snapshot()
+        self.sides = sides_of(self.snapshot, CLIENTS, ["s1", "s2"])
+
+    def watch(self, run="filesystem-read", shares=(93.0, 31.0), balance=None, **changes):
+        """Both cables at so many per cent toward the clients; a state in place of one."""
+        fabric = self.snapshot.fabric
+        cables = []
+        for number, share in enumerate(shares):
+            link = next(
+                link
+                for link in fabric.links
+                if fabric.is_isl(link) and fabric.link_name(link).startswith(f"A/{13 + number}")
+            )
+            a, b = sorted(link.key, key=fabric.port_name)
+            idle = DirectedRate(a, fabric.port_name(a), RateState.OK, gib(0.0), 0.0, None)
+            if isinstance(share, RateState):
+                why = f"B/{25 + number} PortXmitData: {share}"
+                busy = DirectedRate(b, fabric.port_name(b), share, None, None, None, why)
+            else:
+                busy = DirectedRate(
+                    b, fabric.port_name(b), RateState.OK, gib(0.226 * share), share, None
+                )
+            name = fabric.link_name(link)
+            cables.append(CableRate(link.key, name, "isl", None, HDR, busy, idle))
+        told = CableWatch(
+            run,
+            "read",
+            Window(100.0, 110.0, 10, 0.2),
+            tuple(cables),
+            balance or Balance(1.0, 1.0, "bytes", 0.02, None),
+        )
+        return replace(told, **changes)
+
+    def measured(self, adaptive=None, **changes):
+        runs = {
+            "filesystem_write": fs("write"),
+            "filesystem_read": fs("read"),
+            "rdma_read": (rdma(),),
+            "watches": {
+                name: self.watch(name)
+                for name in ("filesystem-write", "filesystem-read", "rdma-read")
+            },
+            "ceilings": {
+                HDR: LinkCeiling(HDR, Ceiling(gib(22.6), "configured"), "the site says so")
+            },
+        }
+        return Measured(self.snapshot, self.sides, LoadRuns(**{**runs, **changes}), None, adaptive)
+
+
+@pytest.fixture(name="job")
+def job_fixture(site_of, sides_of):
+    return Job(site_of, sides_of)
+
+
+CHECKS = {
+    Filesystem: carrying.filesystem_checks,
+    RdmaCeiling: carrying.rdma_checks,
+    Forecast: carrying.forecast_checks,
+    CableLoad: carrying.cable_checks,
+}
+
+
+def answers(measured, entry):
+    """What is said of each item, by name."""
+    checks = CHECKS[type(entry)](measured, entry)
+    return {check.about.name: carrying.answer_of(check) for check in checks}
+
+
+def outcome(measured, entry):
+    checks = CHECKS[type(entry)](measured, entry)
+    judgement = judge(checks, expected=AS_ORDERED, actual=carrying.answer_of, noun="items")
+    return carrying.told(judgement, measured).outcome
+
+
+ALL = (READ_IS_WRITE, FLOORS, CARRIES, MATCHES, FORECAST, NO_HOT, NO_HOT_RDMA)
+
+
+def test_what_is_as_ordered_passes(job):
+    even = {name: job.watch(name, (70.0, 70.0)) for name in ("filesystem-read", "rdma-read")}
+    measured = job.measured(watches=even)
+
+    assert {entry: outcome(measured, entry) for entry in ALL} == dict.fromkeys(ALL, Outcome.PASS)
+
+
+# -- a part that was not seen never passes -------------------------------------------------------
+
+UNSEEN = {
+    "no write run": ({"filesystem_write": NO_RUN}, {MATCHES, NO_HOT, NO_HOT_RDMA}),
+    "no read run": ({"filesystem_read": NO_RUN}, {CARRIES, NO_HOT_RDMA}),
+    "no RDMA run": ({"rdma_read": NO_RUN}, {READ_IS_WRITE, FLOORS, FORECAST, NO_HOT}),
+    "write not asked for": ({"filesystem_write": None}, {MATCHES, NO_HOT, NO_HOT_RDMA}),
+    "read not asked for": ({"filesystem_read": None}, {CARRIES, NO_HOT, NO_HOT_RDMA}),
+    "RDMA not asked for": (
+        {"rdma_read": None},
+        {READ_IS_WRITE, FLOORS, FORECAST, NO_HOT, NO_HOT_RDMA},
+    ),
+    "RDMA without a round": (
+        {"rdma_read": ()},
+        {READ_IS_WRITE, FLOORS, FORECAST, NO_HOT, NO_HOT_RDMA},
+    ),
+    "RDMA without a pair": (
+        {"rdma_read": (RdmaRun("read", "ib_write_bw", {}, None),)},
+        {READ_IS_WRITE, FLOORS, FORECAST, NO_HOT, NO_HOT_RDMA},
+    ),
+    "a client of the write run": (
+        {"filesystem_write": fs("write", c4=LOST)},
+        {MATCHES, NO_HOT, NO_HOT_RDMA},
+    ),
+    "a client of the read run": (
+        {"filesystem_read": fs("read", c4=LOST)},
+        {CARRIES, NO_HOT_RDMA},
+    ),
+    "a pair": ({"rdma_read": (rdma(c4=LOST),)}, {READ_IS_WRITE, FLOORS, FORECAST, NO_HOT}),
+    "a pair of a second round": (
+        {"rdma_read": (rdma(), replace(rdma(c4=LOST), round=1))},
+        {READ_IS_WRITE, FLOORS, FORECAST, NO_HOT},
+    ),
+    "no watch": ({"watches": {}}, {READ_IS_WRITE, FLOORS, CARRIES, MATCHES, FORECAST}),
+    "watches not seen": (
+        {"watches": {"filesystem-read": NO_RUN, "rdma-read": NO_RUN}},
+        {READ_IS_WRITE, FLOORS, CARRIES, MATCHES, FORECAST},
+    ),
+}
+"""What was not seen, and the entries it does not matter to."""
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_a_part_that_was_not_seen_is_an_error_and_never_a_pass(job, name):
+    changes, apart = UNSEEN[name]
+    even = {run: job.watch(run, (70.0, 70.0)) for run in ("filesystem-read", "rdma-read")}
+    measured = job.measured(**{"watches": even, **changes})
+
+    assert {entry: outcome(measured, entry) for entry in ALL} == {
+        entry: Outcome.PASS if entry in apart else Outcome.ERROR for entry in ALL
+    }
+
+
+def test_the_error_names_host_and_step(job):
+    measured = job.measured(filesystem_read=fs("read", c4=LOST))
+
+    assert answers(measured, READ_IS_WRITE) == {
+        "read against write": Unseen(LOST.reason, LOST.hint)
+    }
+    assert answers(measured, NO_HOT) == {
+        "cables, filesystem-read": Unseen(LOST.reason, LOST.hint),
+    }
+
+
+def test_a_client_that_a_recorded_run_does_not_tell_of_is_not_known_to_be_fast_enough(job):
+    run = fs("read")
+    told = {name: rate for name, rate in run.clients.items() if name != "c4"}
+    measured = job.measured(filesystem_read=replace(run, clients=told, recorded=gib(28.0)))
+
+    assert answers(measured, FLOORS)["slowest client, read"] == Unseen(
+        "the read run does not tell what c4 did",
+        "give the rate of every client, or run the load again",
+    )
+
+
+def test_a_recorded_total_stands_for_itself(job):
+    recorded = {
+        f"filesystem_{way}": FilesystemRun(way, "recorded: x", {}, None, None, recorded=gib(28.0))
+        for way in ("read", "write")
+    }
+    measured = job.measured(**recorded)
+
+    assert answers(measured, READ_IS_WRITE) == {"read against write": AS_ORDERED}
+    assert outcome(measured, FORECAST) is Outcome.ERROR
+
+
+def test_a_client_without_a_pair_is_not_carried(job):
+    whole = rdma()
+    part = {pair: rate for pair, rate in whole.pairs.items() if pair.client != "c4"}
+    measured = job.measured(
+        rdma_read=(replace(whole, pairs=part),), filesystem_write=fs("write", 5)
+    )
+
+    assert answers(measured, CARRIES) == {
+        "RDMA alone": Unseen("RDMA had no pair for c4", "run the load again")
+    }
+
+
+@pytest.mark.parametrize("state", [s for s in RateState if s is not RateState.OK])
+def test_a_cable_whose_counter_means_nothing_is_not_even(job, state):
+    measured = job.measured(watches={"filesystem-read": job.watch(shares=(70.0, state))})
+
+    assert answers(measured, NO_HOT) == {
+        "A - B": Unseen(f"B/26 PortXmitData: {state}", "run the load again")
+    }
+
+
+# -- what fails ----------------------------------------------------------------------------------
+
+
+def test_reads_below_writes_fail(job):
+    measured = job.measured(filesystem_read=fs("read", 4))
+
+    assert answers(measured, READ_IS_WRITE) == {
+        "read against write": Different(
+            "read 16.0 GiB/s, write 28.0 GiB/s: reads are 43 % below writes",
+            "reads at most 5% below writes",
+        )
+    }
+    assert answers(measured, FLOORS) == {
+        "read rate": Different("read 16.0 GiB/s", "read at least 28 GiB/s"),
+        "write rate": AS_ORDERED,
+        "slowest client, read": Different("c1 4.0 GiB/s", "each client reads at least 7 GiB/s"),
+        "slowest client, write": AS_ORDERED,
+    }
+
+
+def test_reads_from_a_cache_are_not_reads_of_storage(job):
+    """They are above what was written; the cables carried less than half of them."""
+    cached = job.watch(shares=(40.0, 40.0), balance=Balance(4.0, 10.0, "bytes", 0.02, "cached"))
+    measured = job.measured(
+        filesystem_read=fs("read", 20), watches={"filesystem-read": cached}, rdma_read=(rdma(),)
+    )
+    why = Unseen(
+        "the clients claim 80.0 GiB/s, but their cables carried 60 % less: that part came from a "
+        "cache",
+        "read a data set larger than the caches of clients and servers",
+    )
+
+    assert answers(measured, READ_IS_WRITE) == {"read against write": why}
+    assert answers(measured, FLOORS) == {
+        "read rate": why,
+        "write rate": AS_ORDERED,
+        "slowest client, read": why,
+        "slowest client, write": AS_ORDERED,
+    }
+
+
+def test_where_caches_are_allowed_their_reads_count(job):
+    small = replace(fs("read", 20), data_set=DataSet(16 * GIB, 4, 16 * GIB, 32 * GIB))
+    cached = job.watch(balance=Balance(4.0, 10.0, "bytes", 0.02, "cached"))
+    measured = job.measured(filesystem_read=small, watches={"filesystem-read": cached})
+
+    assert answers(measured, READ_IS_WRITE) == {"read against write": AS_ORDERED}
+
+
+@pytest.mark.parametrize(
+    ("read", "where"),
+    [
+        (5, "the limit is above the network"),
+        (9, "something was cached, or RDMA alone did not have the cables to itself"),
+    ],
+)
+def test_rdma_and_file_system_apart(job, read, where):
+    measured = job.measured(filesystem_read=fs("read", read))
+
+    assert answers(measured, MATCHES) == {
+        "RDMA alone": Different(
+            f"28.0 GiB/s, the file system reads {4 * read:.1f} GiB/s: {where}",
+            "the file system's read within 5%",
+        )
+    }
+
+
+def test_rdma_that_carries_less_than_is_written_fails(job):
+    measured = job.measured(rdma_read=(rdma(6), replace(rdma(), round=1)))
+
+    assert answers(measured, CARRIES) == {
+        "RDMA alone, round 1": Different(
+            "24.0 GiB/s in the read direction, the file system writes 28.0 GiB/s: the fabric "
+            "cannot carry to the clients what they write",
+            "at least the file system's write, less 5%",
+        ),
+        "RDMA alone, round 2": AS_ORDERED,
+    }
+
+
+def test_the_forecast_is_of_the_tables_the_ceilings_and_the_write_run(job):
+    """Three clients at 10 GiB/s share one cable of 22.6, the fourth has one for itself."""
+    measured = job.measured(filesystem_write=fs("write", 10), filesystem_read=fs("read", 7))
+
+    assert answers(measured, FORECAST) == {
+        "reads as forecast": Different(
+            "measured 28.0 GiB/s, -14.1 % from the forecast",
+            "32.6 GiB/s within 5% (22.6 + 10.0 = 32.6 GiB/s)",
+        )
+    }
+
+
+def test_where_routing_is_adaptive_nothing_is_forecast(job):
+    assert answers(job.measured(adaptive=True), FORECAST) == {
+        "reads as forecast": Unseen(
+            "adaptive routing is on: the tables are only the fallback, and no forecast of theirs "
+            "holds",
+            "judge by the load of the cables (cable-load) and by RDMA alone (rdma-ceiling)",
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ((93.0, 31.0), "A/13 - B/25 93 % while A/14 - B/26 31 %"),
+        ((31.0, 93.0), "A/14 - B/26 93 % while A/13 - B/25 31 %"),
+        ((93.0, 60.0), None),
+        ((70.0, 0.0), None),
+    ],
+)
+def test_a_full_cable_beside_an_idle_one(job, shares, expected):
+    measured = job.measured(watches={"filesystem-read": job.watch(shares=shares)})
+    least = "no cable above 80% while another of its group is under 50%"
+
+    assert answers(measured, NO_HOT) == {
+        "A - B": AS_ORDERED if expected is None else Different(expected, least)
+    }
+
+
+@pytest.mark.parametrize("share", [79.0, 81.0])
+def test_so_near_the_limit_that_readings_do_not_tell(job, share):
+    """A reading took 0.2 s of 10 s: each rate is known to 2 % of itself."""
+    measured = job.measured(watches={"filesystem-read": job.watch(shares=(share, 10.0))})
+
+    assert answers(measured, NO_HOT) == {
+        "A - B": Unseen(
+            f"A/13 - B/25 {share:.0f} % while A/14 - B/26 10 %, each known to +-2 % of itself by "
+            "10 readings: too near the limits to tell",
+            "let it run longer: more duration, or a larger data set",
+        )
+    }
+
+
+def test_a_cable_that_the_tables_give_no_use_of_is_idle_unless_switches_choose(job):
+    only = {"filesystem-read": job.watch(shares=(93.0,))}
+
+    assert answers(job.measured(watches=only), NO_HOT) == {
+        "A - B": Different(
+            "A/13 - B/25 93 % while A/14 - B/26 0 %",
+            "no cable above 80% while another of its group is under 50%",
+        )
+    }
+    assert answers(job.measured(adaptive=True, watches=only), NO_HOT) == {
+        "A - B": Unseen(
+            "A/14 - B/26 was not watched: the tables send nothing of the job over it, but adaptive "
+            "routing is on",
+            "run the load again",
+        )
+    }
+
+
+def test_every_round_of_rdma_is_looked_at(job):
+    watches = {
+        "rdma-read": job.watch("rdma-read", (70.0, 70.0)),
+        "rdma-read-2": job.watch("rdma-read-2", (93.0, 31.0)),
+    }
+
+    found = answers(job.measured(watches=watches), NO_HOT_RDMA)
+    assert found == {
+        "A - B, rdma-read": AS_ORDERED,
+        "A - B, rdma-read-2": Different(
+            "A/13 - B/25 93 % while A/14 - B/26 31 %",
+            "no cable above 80% while another of its group is under 50%",
+        ),
+    }
+
+
+# -- error counters over the load ----------------------------------------------------------------
+
+
+def under(job, answer=WITHIN, **changes):
+    """What is said of the first inter-switch link, of which the sweeps say ``answer``."""
+    fabric = job.snapshot.fabric
+    link = next(link for link in fabric.links if fabric.link_name(link).startswith("A/13"))
+    return under_load(job.measured(**changes).loads, lambda _link: answer)(link)
+
+
+def test_errors_that_did_not_grow_under_the_whole_load_are_as_ordered(job):
+    assert under(job) == WITHIN
+
+
+@pytest.mark.parametrize(
+    ("changes", "why", "hint"),
+    [
+        ({"filesystem_read": fs("read", c4=LOST)}, LOST.reason, LOST.hint),
+        ({"rdma_read": (rdma(c4=LOST),)}, LOST.reason, LOST.hint),
+        ({"filesystem_write": NO_RUN}, NO_RUN.reason, NO_RUN.hint),
+        ({"rdma_read": NO_RUN}, NO_RUN.reason, NO_RUN.hint),
+        (
+            {"filesystem_write": None, "filesystem_read": None, "rdma_read": None},
+            "no load run was made",
+            "run the load again",
+        ),
+    ],
+)
+def test_no_growth_means_nothing_where_the_load_was_not_there(job, changes, why, hint):
+    assert under(job, **changes) == Unseen(f"the load was not as ordered: {why}", hint)
+
+
+def test_errors_that_grew_are_told_whatever_the_load_was(job):
+    grown = Different("B/25 SymbolErrorCounter +3")
+
+    assert under(job, grown, filesystem_write=NO_RUN) == grown
+
+
+def test_counters_that_were_cleared_between_the_sweeps_are_not_clean(job):
+    """0, then errors, then cleared: 0 again. The data counters of the port fell."""
+    cleared = {"filesystem-read": job.watch(shares=(RateState.CLEARED, 31.0))}
+
+    assert under(job, watches=cleared) == Unseen("B/25 PortXmitData: cleared", "run the load again")
+
+
+def test_a_cleared_port_is_seen_by_its_waits_where_the_other_end_tells_the_data(job):
+    watch = job.watch()
+    first, second = watch.cables
+    way = first.toward_clients
+    told = replace(way, wait=WaitRate(way.sender, RateState.CLEARED))
+    cleared = replace(watch, cables=(replace(first, toward_clients=told), second))
+
+    assert under(job, watches={"filesystem-read": cleared}) == Unseen(
+        "B/25 PortXmitWait fell: somebody cleared counters during the run", "run the load again"
+    )
