@@ -246,7 +246,9 @@ def counters_of(finding):
     for counter in finding["counters"]:
         yield counter["name"]
         value = counter["state"]
-        if value == "ok":
+        if value == "ok" and counter["before"] is None:
+            value = "read once"
+        elif value == "ok":
             value = f"+{counter['after'] - counter['before']}"
         yield f"{counter['port']} {counter['name']} {value}"
 

@@ -29,7 +29,7 @@ NEEDED = [
     if command.select or not selection
     for values in (
         {
-            name: {"lid": 49151, "port": 129, "block": 767, "ports": "1-4,7"}[name]
+            name: {"lid": 49151, "port": 129, "block": 767, "ports": "1,2,3,4,7"}[name]
             for name in ("lid", "port", "block", "ports")
             if f"{{{name}}}" in " ".join(command.template)
         },

@@ -84,9 +84,11 @@ def test_a_missing_tool_is_known_before_the_release(runner):
     assert (result.missing, result.exit_code) == (True, 127)
 
 
-def test_stop_ends_it_by_term_and_kills_what_ignores_that(runner, leftovers):
+def test_stop_ends_it_by_term_and_kills_what_ignores_that(runner, wait_for, leftovers):
     polite = start(runner, "sleep", "4242.1002")
     stubborn = start(runner, "sh", "-c", "trap '' TERM; echo up; while :; do sleep 4242.1003; done")
+    assert wait_for("4242.1002")
+    assert wait_for("4242.1003")
     time.sleep(0.5)
 
     results = [polite.stop(), stubborn.stop()]

@@ -238,6 +238,8 @@ def unframe(token: str, stdout: bytes, stderr: bytes) -> Unframed:
     noise, mark, body = stdout.partition(token.encode() + b"\n")
     if began is None and is_held(token, stderr):
         return Unframed(b"", b"", begun=True)  # ended before it was released
+    if began is None and re.search(rb"(?:^|\n)%s end \S*\n" % word, stderr):
+        return Unframed(b"", b"", begun=True)  # our wrapper was ended before the tool began
     if began is None or not mark:
         return Unframed(stdout, stderr, begun=False)
     del noise
