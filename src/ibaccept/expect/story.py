@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ibaccept import diagnosis
-from ibaccept.expect.measured import Measured, first_lids
+from ibaccept.expect.measured import Measured
+from ibaccept.expect.pairs import first_lids
 from ibaccept.expect.spread_notes import remedies
 from ibaccept.load.result import (
     CableRate,
