@@ -63,7 +63,7 @@ def told(judgement: Judgement[Any], measured: Measured) -> Judgement[Any]:
     if judgement.outcome is not Outcome.PASS:
         tables += story.cause_table()
         notes = story.notes()
-    return replace(judgement, tables=tables, notes=notes)
+    return replace(judgement, tables=tables, notes=(*notes, *story.asides()))
 
 
 # -- filesystem ----------------------------------------------------------------------------------

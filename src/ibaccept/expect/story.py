@@ -24,6 +24,9 @@ from ibaccept.model import PortId
 from ibaccept.nodeset import fold
 from ibaccept.verdict import Table
 
+MOST_PROBLEMS = 8
+"""Parts not seen that are told one by one."""
+
 
 @dataclass(frozen=True)
 class Story:
@@ -171,6 +174,18 @@ class Story:
                 )
         for link in self.measured.loads.ceilings.values():
             yield f"ceiling of one {link.rate} link: {link.ceiling.payload:.1f}, {link.how}"
+
+    def asides(self) -> Iterable[str]:
+        """What the reader must know whatever the verdict: what is left, moved, and not seen."""
+        loads = self.measured.loads
+        yield from (f"left behind: {text}" for text in loads.left)
+        for rounds in (loads.rdma_read, loads.rdma_write):
+            for round_ in rounds if isinstance(rounds, tuple) else ():
+                yield from round_.moved
+        reasons = dict.fromkeys(part.reason for part in loads.problems)
+        yield from (f"not seen: {reason}" for reason in list(reasons)[:MOST_PROBLEMS])
+        if len(reasons) > MOST_PROBLEMS:
+            yield f"not seen: and {len(reasons) - MOST_PROBLEMS} more"
 
     def _distribution(self, run: str) -> str:
         """Where the reader finds what the inter-switch cables carried in a run."""

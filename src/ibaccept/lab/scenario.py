@@ -199,7 +199,8 @@ class UnderLoad(Strict):
         outcomes: by expectation id, all of them.
         evidence: as for the run without load, of every entry that is not passed.
         diagnosis: the one look-alike that must be named; None = none.
-        says: patterns, each of which a line of the terminal must contain.
+        says: patterns, each of which a line of the terminal, or a note of a verdict, must contain.
+        leaves: patterns of what may be left on the simulated file system: a dead host's.
     """
 
     outcomes: dict[str, Outcome]
@@ -207,8 +208,9 @@ class UnderLoad(Strict):
     evidence: tuple[ExpectedEvidence, ...] = ()
     diagnosis: Cause | None = None
     says: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
 
-    _patterns = field_validator("says")(_compiled)
+    _patterns = field_validator("says", "leaves")(_compiled)
 
     @field_validator("diagnosis", mode="before")
     @classmethod
