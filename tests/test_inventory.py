@@ -246,3 +246,17 @@ def test_every_bad_line_of_a_file_is_told(tmp_path: Path, monkeypatch):
         "nodes:3: 'node[2' is not a node set: '[' without ']'",
         "none: names no node",
     ]
+
+
+def test_what_ssh_would_take_for_an_option_is_no_host():
+    with pytest.raises(InputError) as caught:
+        read_inventory(
+            loads(
+                "observers: {hosts: {-oProxyCommand=x: {}, mgmt01: {ansible_host: 10.0.0.1 evil}}}",
+                name="site.yaml",
+            )
+        )
+    assert str(caught.value) == (
+        "site.yaml:1: -oProxyCommand=x: '-oProxyCommand=x' is no name or address of a host\n"
+        "site.yaml:1: mgmt01: '10.0.0.1 evil' is no name or address of a host"
+    )

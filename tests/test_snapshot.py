@@ -3,6 +3,8 @@
 import pytest
 
 from ibaccept.errors import InputError
+from ibaccept.expect.counters import ErrorCounters
+from ibaccept.expect.look import window_of
 from ibaccept.inventory import Inventory
 from ibaccept.model import Fabric, Guid, Node, NodeType, Port, PortId, PortState
 from ibaccept.plan import Plan
@@ -111,3 +113,31 @@ def test_a_plan_that_names_nobody_is_told():
     with pytest.raises(InputError) as caught:
         _ = snapshot(plan=plan).planned
     assert str(caught.value) == ("cables.csv:2: no node is named 'SwichA'; did you mean 'SwitchA'?")
+
+
+def ordered(window):
+    return ErrorCounters.model_validate(
+        {"id": "e", "kind": "error-counters", "links": "all", "window": window}
+    )
+
+
+def test_a_window_holds_what_was_waited_for_and_no_more():
+    """A replay may be asked for a longer window than lies between its readings."""
+    seen = snapshot(sweeps={0.0: sweep(100.0), 8.0: sweep(110.1), 86400.0: sweep(110.1)})
+
+    assert window_of(seen, ordered("8s")) == Window(sweep(100.0), sweep(110.1))
+    with pytest.raises(NotSeenError) as caught:
+        window_of(seen, ordered("24h"))
+    assert caught.value.part == NotSeen(
+        "a window of 86400s",
+        "the two readings are 8.1 s apart, the entry orders 86400s",
+        "look at the fabric again with this window",
+    )
+
+
+def test_a_window_without_times_is_not_judged():
+    timeless = Sweep(None, None, "captures/0001.txt")
+    seen = snapshot(sweeps={0.0: timeless, 8.0: timeless})
+
+    with pytest.raises(NotSeenError, match="the two readings are an unknown time apart"):
+        window_of(seen, ordered("8s"))

@@ -14,6 +14,8 @@ from ibaccept import commands
 from ibaccept.counter_look import RawSweep
 from ibaccept.evidence import CaptureRef
 from ibaccept.inventory import Inventory, InventoryHost
+from ibaccept.model import Fabric
+from ibaccept.nodeset import fold
 from ibaccept.observer import (
     Observer,
     file_of,
@@ -90,6 +92,7 @@ def look(
     managers = managers_of(observer, stat, fabric, first)
     tables, tables_file, tables_text = tables_of(observer, fabric)
     hosts = _hosts(transport, wanted, progress)
+    observer.warnings += _absent_hosts(inventory, fabric)
     raws = {0.0: first}
     for seconds in sorted(wanted.windows):
         rest = seconds - (time.monotonic() - since)
@@ -193,6 +196,23 @@ def _blind(host: InventoryHost, stat: ibstat.IbStat) -> str | None:
         )
         return f"no InfiniBand port of {host.name} is up: {states}"
     return None
+
+
+def _absent_hosts(inventory: Inventory, fabric: Fabric | NotSeen) -> list[str]:
+    """Clients and storage of the inventory that no node of the fabric is called after."""
+    if isinstance(fabric, NotSeen):
+        return []
+    names = {node.name.strip() for node in fabric.nodes.values()}
+    names |= {name.split()[0] for name in names if name}
+    absent = [
+        host
+        for group in ("clients", "storage")
+        for host in inventory.groups.get(group, ())
+        if (inventory.hosts[host].ib_name or host) not in names
+    ]
+    if not absent:
+        return []
+    return [f"the inventory names {fold(absent)}, which the fabric does not show"]
 
 
 # -- hosts ---------------------------------------------------------------------------------------

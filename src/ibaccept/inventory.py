@@ -280,6 +280,11 @@ class _Reader:
                 described[made.ib_name] = host
         return Inventory(groups, hosts, self.document.file)
 
+    def reachable(self, name: str, shown: str | None, where: Where) -> None:
+        """Refuse what ssh would take for an option, or for two words."""
+        if shown is not None and (shown.startswith("-") or re.search(r"\s", shown)):
+            self.problem(where, f"{name}: {shown!r} is no name or address of a host")
+
     def host(self, name: str, values: Mapping[str, tuple[Any, Where]]) -> InventoryHost:
         def text(key: str) -> str | None:
             value, where = values.get(key, (None, ()))
@@ -310,10 +315,13 @@ class _Reader:
         if not isinstance(sudo, bool):
             self.problem(where, f"{name}: ib_sudo must be true or false, not {sudo!r}")
             sudo = False
+        address = text("ansible_host")
+        self.reachable(name, name, self.first[name])
+        self.reachable(name, address, values.get("ansible_host", ("", ()))[1])
         key_file = text("ansible_ssh_private_key_file")
         transport = Host(
             name,
-            address=text("ansible_host"),
+            address=address,
             port=number("ansible_port", 65535),
             user=text("ansible_user"),
             key_file=Path(key_file).expanduser() if key_file else None,

@@ -384,7 +384,8 @@ def pytest_sessionfinish(
     meta = RunMeta(
         fabric=run.info.fabric,
         started=run.info.started,
-        ended=ended,
+        ended=ended if run.replay is None else "",
+        replayed="" if run.replay is None else f"{ended}, from the captures of {run.replay.name}",
         tools=run.meta.get("tools", {}),
         observer=run.meta.get("observer") or "",
         run_dir=_shown(config, run.run_dir),
@@ -420,7 +421,8 @@ def _shown(config: pytest.Config, path: Path) -> Path:
 def _not_run(config: pytest.Config, run: Run) -> dict[str, NotRun]:
     """Entries without a verdict, and why. What the person chose not to run is deliberate."""
     judged = {verdict.id for verdict in run.verdicts}
-    chose = bool(config.getoption("keyword") or config.getoption("markexpr")) or any(
+    selecting = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob")
+    chose = any(config.getoption(name, None) for name in selecting) or any(
         Path(arg.split("::")[0]).name != SUITE or "::" in arg for arg in config.args
     )
     found = {}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -271,6 +272,7 @@ class RunInfo:
             read from may say something else at the time of a replay.
         load: whether load runs were made.
         token: names what the load runs leave on hosts while they last.
+        sums: sha256 of each file below ``inputs/``, by its name there.
         plans: file of each plan and subnet file below ``inputs/``, by its text in the expectations.
     """
 
@@ -280,6 +282,7 @@ class RunInfo:
     job: str | None = None
     load: bool = False
     token: str = ""
+    sums: Mapping[str, str] | None = None
     plans: Mapping[str, str] | None = None
 
     @property
@@ -318,7 +321,13 @@ class RunInfo:
 
 def new_run_dir(reports: Path, info: RunInfo) -> Path:
     """``reports/2026-11-30T101603Z-hall3``; another run in the same second gets a suffix."""
-    reports.mkdir(parents=True, exist_ok=True)
+    try:
+        reports.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{reports} cannot be made a folder for reports: {error.strerror}; name another with "
+            "--reports=FOLDER"
+        ) from None
     stamp = info.started.replace(":", "")
     name = f"{stamp}-{re.sub(r'[^A-Za-z0-9._-]+', '-', info.fabric)}"
     for number in range(1, 1000):
@@ -366,9 +375,30 @@ def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
             plans[file] = f"{INPUTS}/recorded-{number + 1}"
     # A file or SLURM_JOB_NODELIST may be gone or mean another job when the run is judged again.
     job = info.job if info.job is None or inputs.job is None else fold(inputs.job.clients)
-    done = RunInfo(**{**asdict(info), "plans": plans, "job": job})
+    sums = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
+    done = RunInfo(**{**asdict(info), "plans": plans, "job": job, "sums": sums})
     (run_dir / RUN).write_text(json.dumps(asdict(done), indent=1) + "\n", "utf-8")
     return done
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _check_inputs(run_dir: Path, info: RunInfo, given: Container[str]) -> None:
+    """Refuse inputs of a run that are no longer those it was judged by.
+
+    Raises:
+        InputError: a file is missing or was changed.
+    """
+    options = {"expectations.yaml": "--expectations", "inventory.yaml": "--inventory"}
+    for name, known in (info.sums or {}).items():
+        path = run_dir / INPUTS / name
+        if name in given:
+            continue
+        if not path.is_file() or _sha256(path) != known:
+            how = f"; to judge by another, give it with {options[name]}" if name in options else ""
+            raise InputError(f"{path} was changed after the run, so it is not judged again{how}")
 
 
 def replay_inputs(run_dir: Path, expectations: Path | None, inventory: Path | None) -> Inputs:
@@ -378,6 +408,12 @@ def replay_inputs(run_dir: Path, expectations: Path | None, inventory: Path | No
         InputError: as ``Inputs.load``.
     """
     info = RunInfo.read(run_dir)
+    given = {
+        name
+        for name, path in (("expectations.yaml", expectations), ("inventory.yaml", inventory))
+        if path is not None
+    }
+    _check_inputs(run_dir, info, given)
     plans = {text: run_dir / name for text, name in (info.plans or {}).items()}
     return Inputs.load(
         expectations or run_dir / INPUTS / "expectations.yaml",
@@ -399,7 +435,14 @@ def copy_captures(source: Path, run_dir: Path) -> None:
             f"the look at the fabric in {source} was cut short, so its captures are not complete; "
             "run the suite against the fabric"
         )
-    shutil.copytree(source / CAPTURES, run_dir / CAPTURES, dirs_exist_ok=True)
+    try:
+        shutil.copytree(source / CAPTURES, run_dir / CAPTURES, dirs_exist_ok=True)
+    except (OSError, shutil.Error) as error:
+        first = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror
+        shutil.rmtree(run_dir, ignore_errors=True)
+        raise IbacceptError(
+            f"the captures of {source} could not be copied to {run_dir}: {first}"
+        ) from None
 
 
 def take_snapshot(

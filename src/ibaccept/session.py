@@ -14,6 +14,7 @@ from ibaccept.expect.selector import planned_cables
 from ibaccept.loadlook import LoadLook
 from ibaccept.nodeset import fold
 from ibaccept.report.result import NotRun
+from ibaccept.report.writer import point_latest
 from ibaccept.run import (
     Inputs,
     RunInfo,
@@ -124,6 +125,8 @@ def begin(given: Given, progress: Callable[[str], None]) -> Run:
     """
     job = given.option("job")
     ssh_config = given.path("ssh-config")
+    if ssh_config is not None and not ssh_config.is_file():
+        raise InputError(f"there is no file {ssh_config}; name it with --ssh-config=FILE")
     lab: RunningLab | None = None
     source: Path | None = None
     load = bool(given.option("load"))
@@ -155,6 +158,7 @@ def begin(given: Given, progress: Callable[[str], None]) -> Run:
         info = keep_inputs(run_dir, inputs, info)
         if source is not None:
             copy_captures(source, run_dir)
+        point_latest(run_dir)  # also where this run is killed: never an older answer
     except BaseException:
         if lab is not None:
             lab.stop()

@@ -221,6 +221,13 @@ class Window:
     after: Sweep
 
     @property
+    def between(self) -> float | None:
+        """Seconds for which nothing was read: what every port's window holds at least."""
+        if self.before.end is None or self.after.start is None:
+            return None
+        return self.after.start - self.before.end
+
+    @property
     def seconds(self) -> float | None:
         """Between the middles of the two sweeps, by the clock of the host that read."""
         if self.before.middle is None or self.after.middle is None:

@@ -322,8 +322,8 @@ def test_reads_from_a_cache_are_not_reads_of_storage(job):
         filesystem_read=fs("read", 20), watches={"filesystem-read": cached}, rdma_read=(rdma(),)
     )
     why = Unseen(
-        "the clients claim 80.0 GiB/s, but their cables carried 60 % less: that part came from a "
-        "cache",
+        "read: the clients claim 80.0 GiB/s, but their cables carried 60 % less: that part is a "
+        "cache's",
         "read a data set larger than the caches of clients and servers",
     )
 
@@ -334,6 +334,39 @@ def test_reads_from_a_cache_are_not_reads_of_storage(job):
         "slowest client, read": why,
         "slowest client, write": AS_ORDERED,
     }
+    assert answers(measured, FORECAST) == {"reads as forecast": why}
+
+
+def test_a_cache_that_happens_to_match_rdma_is_no_match(job):
+    cached = job.watch(balance=Balance(6.0, 10.0, "bytes", 0.02, "cached"))
+    measured = job.measured(watches={"filesystem-read": cached})
+
+    assert outcome(measured, MATCHES) is Outcome.ERROR
+
+
+def test_writes_into_a_cache_are_no_measure_of_reads(job):
+    cached = job.watch(balance=Balance(6.0, 10.0, "bytes", 0.02, "cached"))
+    measured = job.measured(filesystem_write=fs("write", 20), watches={"filesystem-write": cached})
+    entries = (READ_IS_WRITE, CARRIES, FORECAST)
+
+    assert {entry: outcome(measured, entry) for entry in entries} == dict.fromkeys(
+        entries, Outcome.ERROR
+    )
+
+
+@pytest.mark.parametrize("direction", ["read", "write"])
+def test_rates_of_clients_that_did_not_run_together_do_not_add_up(job, direction):
+    """Each ran 10 s; the last began when the first was half through."""
+    late = replace(fs(direction), spread=Spread(5.0, 0.1, "c1", "c4"))
+    why = Unseen(
+        f"{direction}: c4 began 4.9 s after c1, of a run of 10.0 s: rates of clients that did not "
+        "run together do not add up",
+        "see what delays c4, or let the run be longer",
+    )
+    measured = job.measured(**{f"filesystem_{direction}": late})
+
+    assert answers(measured, READ_IS_WRITE) == {"read against write": why}
+    assert answers(measured, FORECAST) == {"reads as forecast": why}
 
 
 def test_where_caches_are_allowed_their_reads_count(job):

@@ -43,6 +43,7 @@ def test_the_whole_document(write, failed):
         "observer": "mgmt01",
         "run": "2026-11-30T101603Z-hall-3",
         "expectations": "expectations.yaml",
+        "replayed": "",
         "ibaccept": "0.1.0",
         "job": "clients node[001-012]",
         "tools": {"ibnetdiscover": "44.0", "perfquery": "44.0"},

@@ -269,6 +269,7 @@ def test_closing_lines(verdicts, meta, not_run):
         "warning: 2 hosts had no SSH",
         "not run (needs --load): fabric-carries",
         "hall-3: 1 passed, 1 failed, 1 not judged, 1 waived, 1 not run",
+        "orders: reports/2026-11-30T101603Z-hall-3/inputs/expectations.yaml",
         "report: reports/2026-11-30T101603Z-hall-3/index.html",
         "NOT ACCEPTED",
     ]
@@ -279,6 +280,7 @@ def test_closing_lines_of_an_empty_run(meta):
 
     assert closing_lines(overall((), {}), quiet) == [
         "hall-3: no entry was judged",
+        "orders: reports/2026-11-30T101603Z-hall-3/inputs/expectations.yaml",
         "report: reports/2026-11-30T101603Z-hall-3/index.html",
         "INCOMPLETE",
     ]
@@ -290,6 +292,7 @@ def test_closing_lines_in_colour(meta):
     assert closing_lines(result, replace(meta, warnings=()), colour=True) == [
         "not run (x): a, b",
         "hall-3: 1,200 passed",
+        "orders: reports/2026-11-30T101603Z-hall-3/inputs/expectations.yaml",
         "report: reports/2026-11-30T101603Z-hall-3/index.html",
         "\x1b[1;32mACCEPTED\x1b[0m",
     ]

@@ -29,6 +29,8 @@ from ibaccept.snapshot import NotSeen, NotSeenError
 from ibaccept.units import Bandwidth
 from ibaccept.verdict import Different, Judgement, Outcome, Unseen
 
+MOST_APART = 0.1
+"""Share of the shortest client's run by which the last may begin after the first."""
 LEAST_RATIO = 2.0
 """Data set of a client over its memory from which reads count as reads of storage."""
 
@@ -86,7 +88,7 @@ def filesystem_checks(measured: Measured, expected: Filesystem) -> list[Checked]
 
 
 def _against(measured: Measured, expected: Filesystem) -> Answer:
-    read, write = _from_storage(measured), _total(measured, "write")
+    read, write = _carried(measured, "read"), _carried(measured, "write")
     assert expected.read_within is not None  # noqa: S101 - asked for only then
     least = write.gib * (1 - expected.read_within.fraction)
     if read.gib >= least:
@@ -100,7 +102,7 @@ def _against(measured: Measured, expected: Filesystem) -> Answer:
 
 def _floor(measured: Measured, direction: str, floor: Bandwidth) -> Checked:
     def answer() -> Answer:
-        total = _from_storage(measured) if direction == "read" else _total(measured, direction)
+        total = _carried(measured, direction)
         if total >= floor:
             return AS_ORDERED
         return Different(f"{direction} {total:.1f}", f"{direction} at least {floor}")
@@ -110,8 +112,7 @@ def _floor(measured: Measured, direction: str, floor: Bandwidth) -> Checked:
 
 def _client_floor(measured: Measured, direction: str, floor: Bandwidth) -> Checked:
     def answer() -> Answer:
-        if direction == "read":
-            _from_storage(measured)
+        _carried(measured, direction)
         run = _whole(measured, direction)
         slowest = min(run.rates, key=lambda rate: rate.rate)
         if slowest.rate >= floor:
@@ -159,16 +160,30 @@ def _total(measured: Measured, direction: str) -> Bandwidth:
     return total
 
 
-def _from_storage(measured: Measured) -> Bandwidth:
-    """What the read run brought over the fabric.
+def _carried(measured: Measured, direction: str) -> Bandwidth:
+    """What a run of the file system brought over the fabric, all clients at once.
 
     Raises:
-        NotSeenError: a client was not measured; or the cables carried so much less than the
-            benchmark claims that its figure is one of a cache.
+        NotSeenError: a client was not measured; the clients did not run together, so that their
+            rates do not add up; or the cables carried so much less than the benchmark claims that
+            its figure is one of a cache.
     """
-    total = _total(measured, "read")
-    run = measured.filesystem("read")
-    watch = measured.loads.watches.get("filesystem-read")
+    total = _total(measured, direction)
+    run = measured.filesystem(direction)
+    spread, shortest = run.spread, min((rate.seconds for rate in run.rates), default=None)
+    if spread is not None and shortest is not None:
+        apart = spread.seconds - spread.uncertain
+        if apart > MOST_APART * shortest:
+            raise NotSeenError(
+                NotSeen(
+                    f"the clients' {direction}s at once",
+                    f"{direction}: {spread.last} began {apart:.1f} s after {spread.first}, of a "
+                    f"run of {shortest:.1f} s: rates of clients that did not run together do not "
+                    "add up",
+                    f"see what delays {spread.last}, or let the run be longer",
+                )
+            )
+    watch = measured.loads.watches.get(f"filesystem-{direction}")
     # A data set this small is only run where the entry allows caches.
     ratio = None if run.data_set is None else run.data_set.client_ratio
     is_allowed = ratio is not None and ratio < LEAST_RATIO
@@ -177,10 +192,10 @@ def _from_storage(measured: Measured) -> Bandwidth:
         if balance.explained == "cached":
             raise NotSeenError(
                 NotSeen(
-                    "what the file system reads from storage",
-                    f"the clients claim {total:.1f}, but their cables carried "
-                    f"{-100 * balance.difference:.0f} % less: that part came from a cache",
-                    "read a data set larger than the caches of clients and servers",
+                    f"what the file system {direction}s over the fabric",
+                    f"{direction}: the clients claim {total:.1f}, but their cables carried "
+                    f"{-100 * balance.difference:.0f} % less: that part is a cache's",
+                    f"{direction} a data set larger than the caches of clients and servers",
                 )
             )
     return total
@@ -226,6 +241,7 @@ def _rdma_answer(
         named = _total(measured, direction)
         within = expected.within.fraction
         if expected.relation == "at-least":
+            named = _carried(measured, direction)
             if rdma.gib >= named.gib * (1 - within):
                 return AS_ORDERED
             return Different(
@@ -234,6 +250,7 @@ def _rdma_answer(
                 f"at least the file system's {direction}, less {expected.within}",
             )
         if abs(named.gib - rdma.gib) <= within * rdma.gib:
+            _carried(measured, direction)  # a cache that happens to match is no match
             return AS_ORDERED
         where = "the limit is above the network"
         if named.gib > rdma.gib:
@@ -259,8 +276,8 @@ def forecast_checks(measured: Measured, expected: Forecast) -> list[Checked]:
                 "theirs holds",
                 "judge by the load of the cables (cable-load) and by RDMA alone (rdma-ceiling)",
             )
-        predicted = measured.forecast()
-        read = _total(measured, "read")
+        _carried(measured, "write")
+        predicted, read = measured.forecast(), _carried(measured, "read")
         apart = read.gib / predicted.aggregate.gib - 1
         if abs(apart) <= expected.within.fraction:
             return AS_ORDERED

@@ -13,10 +13,13 @@ from ibaccept.expect.counters import ErrorCounters
 from ibaccept.expect.selector import AbsentNode, Item, LinkSelector, find, select
 from ibaccept.model import Link, PortId, Rate
 from ibaccept.plan import PlannedCable
-from ibaccept.snapshot import Gap, Snapshot, Window
+from ibaccept.snapshot import Gap, NotSeen, NotSeenError, Snapshot, Window
 from ibaccept.verdict import Different, Unseen
 
 BOTH_ENDS = 2
+SHORT, SLACK = 0.99, 0.1
+"""So much shorter a window may be: clocks are set while it passes (share; seconds)."""
+
 ANOTHER_LOOK = "look again; if it stays, query that node by hand"
 
 
@@ -179,4 +182,16 @@ def window_of(snapshot: Snapshot, expected: ErrorCounters) -> Window:
         NotSeenError: one of them could not be made.
     """
     assert not isinstance(expected.window, str)  # noqa: S101 - load entries have their own test
-    return snapshot.window(expected.window.seconds)
+    ordered = expected.window.seconds
+    window = snapshot.window(ordered)
+    if window.between is None or window.between < ordered * SHORT - SLACK:
+        # A replay can be asked for a longer window than was waited for.
+        shown = "an unknown time" if window.between is None else f"{window.between:.1f} s"
+        raise NotSeenError(
+            NotSeen(
+                f"a window of {expected.window}",
+                f"the two readings are {shown} apart, the entry orders {expected.window}",
+                "look at the fabric again with this window",
+            )
+        )
+    return window

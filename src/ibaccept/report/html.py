@@ -163,7 +163,9 @@ def _number(value: int | None) -> str:
 
 def _row(counter: Counter) -> _CounterRow:
     delta = counter.delta
-    if delta is None:
+    if counter.state is CounterState.OK and counter.before is None:
+        growth, style = "read once", ""
+    elif delta is None:
         growth, style = _STATES[counter.state], "odd"
     else:
         growth, style = f"+{count(delta)}", "grown" if delta else ""

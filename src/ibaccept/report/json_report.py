@@ -46,6 +46,7 @@ class Document:
     observer: str = ""
     run: str = ""
     expectations: str = ""
+    replayed: str = ""
     ibaccept: str = ""
     job: str = ""
     tools: Mapping[str, str] = field(default_factory=dict)
@@ -95,6 +96,7 @@ def render(verdicts: Iterable[Verdict], meta: RunMeta, result: Result) -> str:
         observer=meta.observer,
         run=meta.run_dir.name,
         expectations=meta.expectations,
+        replayed=meta.replayed,
         ibaccept=meta.ibaccept,
         job=meta.job,
         tools=dict(sorted(meta.tools.items())),

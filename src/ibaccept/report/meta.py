@@ -25,6 +25,8 @@ class RunMeta:
         ibaccept: version of this suite.
         job: the job that was asked about, in words: ``clients node[001-012], storage stor-1``.
         warnings: what a reader must know of the run as a whole.
+        replayed: where the captures were judged again without looking: when, and the run they are
+            of. ``started`` is then the time of the look, and ``ended`` is empty.
     """
 
     fabric: str
@@ -37,6 +39,7 @@ class RunMeta:
     ibaccept: str = ""
     job: str = ""
     warnings: tuple[str, ...] = ()
+    replayed: str = ""
 
     @property
     def seconds(self) -> float | None:
@@ -50,6 +53,7 @@ class RunMeta:
             ("fabric", self.fabric),
             ("started", self.started),
             ("ended", self.ended),
+            ("judged again", self.replayed),
             ("observer", self.observer),
             ("job", self.job),
             ("expectations", self.expectations),

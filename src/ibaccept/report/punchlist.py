@@ -63,8 +63,10 @@ def ends(subject: Subject) -> tuple[str, str]:
 def _row(verdict: Verdict, finding: Finding) -> tuple[str, ...]:
     subject = finding.subject
     a_name, b_name = ends(subject)
-    guids = (*subject.guids, "", "")
-    ports = (*map(str, subject.ports), "", "")
+    # More or other than two ports are not the two ends of one cable.
+    ends_known = len(subject.ports) == len(subject.guids) == len((a_name, b_name)) and b_name != ""
+    guids = (*subject.guids[: 2 if ends_known else 1], "", "")
+    ports = (*map(str, subject.ports[: 2 if ends_known else 0]), "", "")
     return (
         verdict.id,
         verdict.kind,

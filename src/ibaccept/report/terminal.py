@@ -230,6 +230,9 @@ def closing_lines(result: Result, meta: RunMeta, *, colour: bool = False) -> lis
     lines = [f"warning: {clean(warning)}" for warning in meta.warnings]
     lines += not_run_lines(result.not_run)
     lines.append(f"{clean(meta.fabric)}: {counts_text(result)}")
+    if meta.replayed:
+        lines.append(f"judged again: {clean(meta.replayed)}; nothing was looked at")
+    lines.append(f"orders: {clean(str(meta.run_dir / 'inputs' / 'expectations.yaml'))}")
     lines.append(f"report: {clean(str(meta.run_dir / 'index.html'))}")
     lines.append(paint(str(result.answer), result.answer))
     return lines
