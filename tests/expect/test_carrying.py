@@ -551,3 +551,54 @@ def test_a_cleared_port_is_seen_by_its_waits_where_the_other_end_tells_the_data(
     assert under(job, watches={"filesystem-read": cleared}) == Unseen(
         "B/25 PortXmitWait fell: somebody cleared counters during the run", "run the load again"
     )
+
+
+# -- what the reader is told ---------------------------------------------------------------------
+
+
+def notes(measured, entry):
+    checks = CHECKS[type(entry)](measured, entry)
+    judgement = judge(checks, expected=AS_ORDERED, actual=carrying.answer_of, noun="items")
+    return carrying.told(judgement, measured).notes
+
+
+def test_no_figure_without_nodes_direction_caches_and_cables(job):
+    watches = {"filesystem-read": job.watch(), "rdma-read": NO_RUN}
+    measured = job.measured(watches=watches)
+    data = "70 GiB each, 4.4 x a client's memory, in all 8.8 x the servers' memory"
+
+    assert notes(measured, READ_IS_WRITE) == (
+        f"file system write (fio): 28.0 GiB/s, 4 clients c[1-4]; {data}, started within 0.10 s; "
+        "distribution over inter-switch cables not known: they were not watched",
+        f"file system read (fio): 28.0 GiB/s, 4 clients c[1-4]; {data}, started within 0.10 s; "
+        "inter-switch cables as in the table, over 10 s of the steady part (10 readings, +-2 %)",
+        "RDMA alone (ib_write_bw), storage to clients: 28.0 GiB/s, 4 pairs at once, clients "
+        "c[1-4], servers s[1-2]; from memory to memory, no cache and no disk, started within 0.10 "
+        "s; distribution over inter-switch cables not known: fio is missing on c1",
+        "ceiling of one 4X HDR link: 22.6 GiB/s, the site says so",
+    )
+
+
+def test_a_total_without_all_its_clients_is_no_figure(job):
+    measured = job.measured(filesystem_read=fs("read", c4=LOST), rdma_read=(rdma(c4=LOST),))
+
+    assert [note for note in notes(measured, CARRIES) if " GiB/s, 4 " in note] == [
+        note for note in notes(job.measured(), CARRIES) if "file system write" in note
+    ]
+
+
+def test_what_is_left_moved_and_not_seen_is_told_whatever_the_verdict(job):
+    moved = replace(rdma(), moved=("c1: TCP port 18600 is in use, the next one was taken",))
+    runs = job.measured(rdma_read=(moved,))
+    loads = replace(
+        runs.loads,
+        left=("c4: /scratch/x was not removed",),
+        problems=tuple(NotSeen("x", f"{n}: no answer") for n in (1, 1, *range(1, 11))),
+    )
+
+    assert notes(replace(runs, loads=loads), READ_IS_WRITE)[-11:] == (
+        "left behind: c4: /scratch/x was not removed",
+        "c1: TCP port 18600 is in use, the next one was taken",
+        *(f"not seen: {n}: no answer" for n in range(1, 9)),
+        "not seen: and 2 more",
+    )
