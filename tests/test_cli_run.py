@@ -195,7 +195,14 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(capsys, site):
 
     found = run(capsys, "capture", f"--reports={site}/file")
 
-    assert found == (3, [], [f"ibaccept: {site}/file: File exists"])
+    assert found == (
+        4,
+        [],
+        [
+            f"ibaccept: {site}/file cannot be made a folder for reports: File exists; name another "
+            "with --reports=FOLDER"
+        ],
+    )
 
 
 # -- show ----------------------------------------------------------------------------------------
@@ -245,6 +252,7 @@ def test_show_prints_verdicts_and_ends_with_the_runs_exit_code(capsys, judged, m
     closing = [
         "not run (needs --load): later",
         "hall-3: 1 passed, 1 failed, 1 not judged, 1 not run",
+        f"orders: {folder}/inputs/expectations.yaml",
         f"report: {folder}/index.html",
         "NOT ACCEPTED",
     ]
@@ -272,7 +280,7 @@ def test_show_prints_verdicts_and_ends_with_the_runs_exit_code(capsys, judged, m
         [],
     ]
     for code, out, err in (everything, failures, one, later):
-        assert (code, out[-4:], err) == (1, closing, [])
+        assert (code, out[-5:], err) == (1, closing, [])
     assert none == (
         4,
         [],
@@ -367,7 +375,7 @@ def test_a_capture_is_judged_by_replay_and_shown_and_gives_a_plan(capsys, lab, t
     code, out, err = run(capsys, "show", tmp_path / "judged" / "latest", "--failures")
     assert (code, err) == (1, [])
     assert out[0] == "FAILED tests_fabric/test_links.py::test_link_rate[isl-4x-hdr]"
-    assert out[-3] == "two-switch: 5 passed, 1 failed"
+    assert out[-4] == "two-switch: 5 passed, 1 failed"
 
     code, out, err = run(capsys, "plan", folder)
     assert (code, err) == (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Generator
 from datetime import UTC, datetime
 from functools import partial
@@ -21,7 +22,7 @@ from ibaccept.prove import Evidence
 from ibaccept.report.meta import RunMeta
 from ibaccept.report.result import NotRun
 from ibaccept.report.terminal import closing_lines, failure_text
-from ibaccept.report.writer import write_all
+from ibaccept.report.writer import point_latest, write_all
 from ibaccept.run import Inputs
 from ibaccept.session import Given, Run, begin, cables_of, ids_of, job_text, join
 from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot
@@ -105,6 +106,8 @@ def pytest_configure(config: pytest.Config) -> None:
             raise InputError("this xdist worker was not told which run it belongs to")
         else:
             run = begin(_given(config), _Progress(config))
+            if not config.getoption("collectonly"):
+                point_latest(run.run_dir)  # if this run is killed, there is no older answer
     except IbacceptError as error:
         # Bad input; or a bundle that was changed, or a lab that cannot start: nothing was judged.
         raise pytest.UsageError(str(error)) from None
@@ -377,7 +380,11 @@ def pytest_sessionfinish(
     """Write the reports; the site's answer is the last line of the terminal."""
     config = session.config
     run = config.stash.get(RUN, None)
-    if run is None or hasattr(config, "workerinput") or config.getoption("collectonly", False):
+    if run is None or hasattr(config, "workerinput"):
+        yield
+        return
+    if config.getoption("collectonly"):
+        shutil.rmtree(run.run_dir, ignore_errors=True)
         yield
         return
     ended = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -421,8 +428,7 @@ def _shown(config: pytest.Config, path: Path) -> Path:
 def _not_run(config: pytest.Config, run: Run) -> dict[str, NotRun]:
     """Entries without a verdict, and why. What the person chose not to run is deliberate."""
     judged = {verdict.id for verdict in run.verdicts}
-    selecting = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob")
-    chose = any(config.getoption(name, None) for name in selecting) or any(
+    chose = bool(config.getoption("keyword") or config.getoption("markexpr")) or any(
         Path(arg.split("::")[0]).name != SUITE or "::" in arg for arg in config.args
     )
     found = {}

@@ -14,7 +14,6 @@ from ibaccept.expect.selector import planned_cables
 from ibaccept.loadlook import LoadLook
 from ibaccept.nodeset import fold
 from ibaccept.report.result import NotRun
-from ibaccept.report.writer import point_latest
 from ibaccept.run import (
     Inputs,
     RunInfo,
@@ -158,7 +157,6 @@ def begin(given: Given, progress: Callable[[str], None]) -> Run:
         info = keep_inputs(run_dir, inputs, info)
         if source is not None:
             copy_captures(source, run_dir)
-        point_latest(run_dir)  # also where this run is killed: never an older answer
     except BaseException:
         if lab is not None:
             lab.stop()
