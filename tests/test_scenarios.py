@@ -185,8 +185,7 @@ def play(shared, folder, name, kind):
     load = ["--load"] if kind == "load" else []
     with one_of(shared, kind):
         ran = run_suite(folder / "run", f"--lab={name}", *load, env=env)
-        again = run_suite(folder / "again", f"--replay={ran.folder / 'latest'}", *load)
-    return ran, again
+    return ran, run_suite(folder / "again", f"--replay={ran.folder / 'latest'}", *load)
 
 
 def playing(request, shared, tmp_path_factory, kind, test):
@@ -197,7 +196,7 @@ def playing(request, shared, tmp_path_factory, kind, test):
             item.callspec.params["name"] for item in request.session.items if item.function is test
         ]
     started: dict[str, Future[tuple[Ran, Ran]]] = {}
-    with ThreadPoolExecutor(PLACES[kind]) as pool:
+    with ThreadPoolExecutor(PLACES[kind] + 1) as pool:  # one replays while the others run
 
         def start(name):
             folder = tmp_path_factory.mktemp(name)
