@@ -187,18 +187,39 @@ def _carried(measured: Measured, direction: str) -> Bandwidth:
     # A data set this small is only run where the entry allows caches.
     ratio = None if run.data_set is None else run.data_set.client_ratio
     is_allowed = ratio is not None and ratio < LEAST_RATIO
-    if isinstance(watch, CableWatch) and isinstance(watch.balance, Balance) and not is_allowed:
-        balance = watch.balance
-        if balance.explained == "cached":
-            raise NotSeenError(
-                NotSeen(
-                    f"what the file system {direction}s over the fabric",
-                    f"{direction}: the clients claim {total:.1f}, but their cables carried "
-                    f"{-100 * balance.difference:.0f} % less: that part is a cache's",
-                    f"{direction} a data set larger than the caches of clients and servers",
-                )
-            )
+    if not is_allowed and run.recorded is None:
+        _require_crossed(watch, direction, total)
     return total
+
+
+def _require_crossed(watch: CableWatch | NotSeen | None, direction: str, total: Bandwidth) -> None:
+    """The bytes of a run were seen on the cables, and not only claimed by the benchmark.
+
+    Raises:
+        NotSeenError: they were fewer, or it was not seen how many they were.
+    """
+    what = f"what the file system {direction}s over the fabric"
+    balance = watch.balance if isinstance(watch, CableWatch) else watch
+    if not isinstance(balance, Balance):
+        why = "the cables were not watched" if balance is None else balance.reason
+        hint = "let the run be longer" if balance is None else balance.hint
+        raise NotSeenError(
+            NotSeen(
+                what,
+                f"{direction}: whether {total:.1f} crossed the cables or came from a cache is not "
+                f"known: {why}",
+                hint,
+            )
+        )
+    if balance.explained == "cached":
+        raise NotSeenError(
+            NotSeen(
+                what,
+                f"{direction}: the clients claim {total:.1f}, but their cables carried "
+                f"{-100 * balance.difference:.0f} % less: that part is a cache's",
+                f"{direction} a data set larger than the caches of clients and servers",
+            )
+        )
 
 
 # -- RDMA ----------------------------------------------------------------------------------------
