@@ -387,7 +387,14 @@ RULES: tuple[Callable[[Facts], Answer], ...] = (
 )
 """In the order in which they explain each other: hardware first."""
 
-DERIVED = {Cause.READ_AHEAD, Cause.ROUTE_COLLAPSE, Cause.STORAGE_BOUND, Cause.ADAPTIVE_ROUTING}
+DERIVED = {
+    Cause.ADAPTIVE_ROUTING,
+    Cause.SLOW_RECEIVER,
+    Cause.SLOW_SENDER,
+    Cause.READ_AHEAD,
+    Cause.ROUTE_COLLAPSE,
+    Cause.STORAGE_BOUND,
+}
 """Causes whose signs an earlier cause can produce."""
 
 STEPS: Mapping[Cause, str] = {

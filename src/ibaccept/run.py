@@ -8,7 +8,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Container, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -271,6 +271,7 @@ class RunInfo:
         job: the hosts ``--job`` named, None where it was not given. A file or a variable it was
             read from may say something else at the time of a replay.
         load: whether load runs were made.
+        lab: the fabric is simulated: it has no ramp, and is sampled more often.
         token: names what the load runs leave on hosts while they last.
         sums: sha256 of each file below ``inputs/``, by its name there.
         plans: file of each plan and subnet file below ``inputs/``, by its text in the expectations.
@@ -281,6 +282,7 @@ class RunInfo:
     today: str
     job: str | None = None
     load: bool = False
+    lab: bool = False
     token: str = ""
     sums: Mapping[str, str] | None = None
     plans: Mapping[str, str] | None = None
@@ -290,8 +292,13 @@ class RunInfo:
         """``today`` as a date."""
         return date.fromisoformat(self.today)
 
+    @property
+    def pace(self) -> Pace:
+        """How long load runs wait, and how much of their begin is not steady."""
+        return Pace(interval=1.0, ramp=1.5) if self.lab else Pace()
+
     @classmethod
-    def now(cls, fabric: str, *, job: str | None, load: bool) -> Self:
+    def now(cls, fabric: str, *, job: str | None, load: bool, lab: bool = False) -> Self:
         """A run that starts now."""
         started = datetime.now(UTC)
         return cls(
@@ -300,6 +307,7 @@ class RunInfo:
             started.date().isoformat(),
             job,
             load,
+            lab,
             secrets.token_hex(8),
         )
 
@@ -488,7 +496,7 @@ def take_loads(
     inputs: Inputs,
     snapshot: Snapshot,
     *,
-    token: str,
+    info: RunInfo,
     ssh_config: Path | None,
     progress: Callable[[str], None],
 ) -> Loaded:
@@ -498,7 +506,7 @@ def take_loads(
         run_dir: the run's folder; its captures of load runs, where complete, are read.
         inputs: what to run.
         snapshot: the look before.
-        token: ``RunInfo.token``.
+        info: its token, and the pace.
         ssh_config: see ``open_transport``.
         progress: told every step, a line each.
     """
@@ -509,13 +517,14 @@ def take_loads(
                 open_transport(commands.permit(load=True), ssh_config=ssh_config), Bundle(run_dir)
             )
             try:
-                loaded = _load(recording, inputs, snapshot, token, None, progress)
+                loaded = _load(recording, inputs, snapshot, info.token, info.pace, progress)
             finally:
                 recording.close()
             marker.touch()
             return loaded
     replay = ReplayTransport(run_dir, label=LABEL)
-    return _load(replay, inputs, snapshot, token, Pace(sleep=lambda _seconds: None), progress)
+    at_once = replace(info.pace, sleep=lambda _seconds: None)
+    return _load(replay, inputs, snapshot, info.token, at_once, progress)
 
 
 def _load(
@@ -523,7 +532,7 @@ def _load(
     inputs: Inputs,
     snapshot: Snapshot,
     token: str,
-    pace: Pace | None,
+    pace: Pace,
     progress: Callable[[str], None],
 ) -> Loaded:
     with transport.labelled(LABEL):

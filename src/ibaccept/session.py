@@ -107,7 +107,7 @@ class Run:
                     self.run_dir,
                     self.inputs,
                     snapshot,
-                    token=self.info.token,
+                    info=self.info,
                     ssh_config=self.ssh_config,
                     progress=self.progress,
                 ),
@@ -144,7 +144,7 @@ def begin(given: Given, progress: Callable[[str], None]) -> Run:
         except BaseException:
             lab.stop()
             raise
-        info = RunInfo.now(inputs.expectations.fabric, job=job or lab.job, load=load)
+        info = RunInfo.now(inputs.expectations.fabric, job=job or lab.job, load=load, lab=True)
     else:
         inputs = Inputs.load(
             given.path_or_default("expectations"), given.path_or_default("inventory"), job

@@ -166,10 +166,10 @@ def processes_with(marker: str) -> list[int]:
 
 @pytest.fixture
 def leftovers() -> Callable[[str], list[int]]:
-    """Waits up to five seconds for a marker to disappear; what is left then."""
+    """Waits up to twenty seconds for a marker to disappear; what is left then."""
 
     def wait(marker: str) -> list[int]:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 20
         while (found := processes_with(marker)) and time.monotonic() < deadline:
             time.sleep(0.05)
         for pid in found:
