@@ -80,7 +80,7 @@ def test_a_password_prompt_is_told_from_a_failure(as_user):
 
 
 def test_roots_command_is_ended_by_what_sudo_relays(as_user, leftovers):
-    result = as_user(["/usr/bin/sleep"], "sleep", MARKER, timeout=1)
+    result = as_user(["/usr/bin/sleep"], "sleep", MARKER, timeout=3)
 
     assert (result.timed_out, result.stderr, result.exit_code) == (True, b"", None)
     assert leftovers(MARKER) == []
@@ -90,14 +90,14 @@ STUBBORN = ("sh", "-c", f"trap '' TERM; while :; do sleep {MARKER}; done")
 
 
 def test_roots_command_that_ignores_term_is_killed_where_kill_is_allowed(as_user, leftovers):
-    result = as_user(["/usr/bin/sh", "/usr/bin/kill"], *STUBBORN, timeout=1)
+    result = as_user(["/usr/bin/sh", "/usr/bin/kill"], *STUBBORN, timeout=3)
 
     assert (result.timed_out, result.stderr, result.exit_code) == (True, b"", None)
     assert leftovers(MARKER) == []
 
 
 def test_roots_command_that_cannot_be_ended_is_said(as_user, leftovers):
-    result = as_user(["/usr/bin/sh"], *STUBBORN, timeout=1)
+    result = as_user(["/usr/bin/sh"], *STUBBORN, timeout=3)
 
     assert (result.timed_out, result.exit_code) == (True, None)
     assert re.fullmatch(
