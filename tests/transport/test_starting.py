@@ -109,7 +109,7 @@ def test_its_time_counts_from_the_release_and_ends_it(runner, leftovers):
     result = running.wait()
 
     assert (result.timed_out, result.exit_code) == (True, None)
-    assert 1.4 < time.monotonic() - begun < 4
+    assert 1.4 < time.monotonic() - begun < 12
     assert leftovers("4242.1004") == []
 
 

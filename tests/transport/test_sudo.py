@@ -80,27 +80,28 @@ def test_a_password_prompt_is_told_from_a_failure(as_user):
 
 
 def test_roots_command_is_ended_by_what_sudo_relays(as_user, leftovers):
-    result = as_user(["/usr/bin/sleep"], "sleep", MARKER, timeout=3)
+    result = as_user(["/usr/bin/sleep"], "sleep", f"{MARKER}1", timeout=3)
 
     assert (result.timed_out, result.stderr, result.exit_code) == (True, b"", None)
-    assert leftovers(MARKER) == []
+    assert leftovers(f"{MARKER}1") == []
 
 
-STUBBORN = ("sh", "-c", f"trap '' TERM; while :; do sleep {MARKER}; done")
+def stubborn(marker):
+    return ("sh", "-c", f"trap '' TERM; while :; do sleep {marker}; done")
 
 
 def test_roots_command_that_ignores_term_is_killed_where_kill_is_allowed(as_user, leftovers):
-    result = as_user(["/usr/bin/sh", "/usr/bin/kill"], *STUBBORN, timeout=3)
+    result = as_user(["/usr/bin/sh", "/usr/bin/kill"], *stubborn(f"{MARKER}2"), timeout=3)
 
     assert (result.timed_out, result.stderr, result.exit_code) == (True, b"", None)
-    assert leftovers(MARKER) == []
+    assert leftovers(f"{MARKER}2") == []
 
 
 def test_roots_command_that_cannot_be_ended_is_said(as_user, leftovers):
-    result = as_user(["/usr/bin/sh"], *STUBBORN, timeout=3)
+    result = as_user(["/usr/bin/sh"], *stubborn(f"{MARKER}3"), timeout=3)
 
     assert (result.timed_out, result.exit_code) == (True, None)
     assert re.fullmatch(
         rb"ibaccept: process \d+ could not be ended on the host; end it there\n", result.stderr
     )
-    assert leftovers(MARKER) != []  # and the fixture ends it
+    assert leftovers(f"{MARKER}3") != []  # and the fixture ends it
