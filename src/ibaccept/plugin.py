@@ -78,7 +78,6 @@ def _start_lab(name: str, backend: str) -> RunningLab:
 
 RUN = pytest.StashKey[Run]()
 EVIDENCE = pytest.StashKey[Evidence]()
-RECORDED = pytest.StashKey[Verdict]()
 
 
 def _is_active(config: pytest.Config) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any
 
@@ -250,8 +250,3 @@ def _listed(sweep: Sweep, port: PortId) -> Iterator[CaptureRef]:
     row = sweep.errors.get(port)
     if row is not None:
         yield CaptureRef(sweep.file, row.line, row.text.strip())
-
-
-def waive(finding: Finding, reason: str) -> Finding:
-    """The finding with the waiver that covers it."""
-    return replace(finding, waived=reason)

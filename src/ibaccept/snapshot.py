@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -272,8 +272,3 @@ def _seen(part: T | NotSeen) -> T:
     if isinstance(part, NotSeen):
         raise NotSeenError(part)
     return part
-
-
-def first_lines(captures: Iterable[CaptureRef], limit: int = 3) -> Sequence[CaptureRef]:
-    """The first few captures, for a finding about a whole output."""
-    return tuple(captures)[:limit]

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ibaccept.expect.spread_group import Arriving, Group, hosts_folded
+from ibaccept.forecast import Ceiling
 from ibaccept.model import PortId, Rate
 from ibaccept.snapshot import MASTER, NotSeenError, Snapshot
 from ibaccept.units import Bandwidth
 from ibaccept.verdict import Table
-
-DERIVED = 0.984
-"""Payload of an idle link as a share of its data rate, where the site measured none (domain:
-EDR 98.4, HDR 196.8, NDR 394.6 Gb/s measured with ib_write_bw)."""
 
 
 def spread_tables(
@@ -82,11 +78,11 @@ def _ceiling_note(
     limits = {row.port: ceiling(snapshot, row.port, ceilings) for row in rows}
     if len(used) == len(rows) or None in limits.values():
         return []
-    derived = any(limit is not None and limit.derived for limit in limits.values())
+    derived = any(limit is not None and limit.how == "derived" for limit in limits.values())
     how = " (derived from the data rate, not measured here)" if derived else ""
 
     def total(ports: Iterable[PortId]) -> float:
-        return sum(limit.gib for port in ports if (limit := limits[port]) is not None)
+        return sum(limit.payload.gib for port in ports if (limit := limits[port]) is not None)
 
     return [
         f"{item.name}: the tables let this node list use {len(used)} of {len(rows)} cables, at "
@@ -95,22 +91,14 @@ def _ceiling_note(
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """Payload of one idle cable, GiB/s, and whether it was only derived from the data rate."""
-
-    gib: float
-    derived: bool
-
-
 def ceiling(snapshot: Snapshot, port: PortId, ceilings: Mapping[Rate, Bandwidth]) -> Ceiling | None:
     """The ceiling of the cable at a port; None where its rate is not known."""
     link = snapshot.fabric.link_at.get(port)
     if link is None or link.rate is None:
         return None
     if link.rate in ceilings:
-        return Ceiling(ceilings[link.rate].gib, derived=False)
-    return Ceiling(link.rate.gbps * DERIVED * 1e9 / 8 / 2**30, derived=True)
+        return Ceiling(ceilings[link.rate], "configured")
+    return Ceiling.derive(link.rate)
 
 
 def remedies(snapshot: Snapshot) -> tuple[str, ...]:
