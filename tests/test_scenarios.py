@@ -303,14 +303,7 @@ def is_looked_at(scenario):
 
 
 NAMES = [name for name in lab.names() if is_looked_at(lab.load(name))]
-BY_HAND = {"counters-cleared-under-load"}
-"""Which entries this scenario blinds depends on where its clears fall between two samples: a
-counter that has grown past its old value again shows nothing. What a clear that is seen makes of
-an entry is held by tests/expect/test_carrying.py and tests/load; play the scenario by hand."""
-
-UNDER_LOAD = [
-    name for name in lab.names() if lab.load(name).load is not None and name not in BY_HAND
-]
+UNDER_LOAD = [name for name in lab.names() if lab.load(name).load is not None]
 
 
 @pytest.mark.parametrize("name", lab.names())

@@ -85,11 +85,14 @@ class RouteRef:
     Attributes:
         crossing: ordered (source, destination) LID pairs over the link, both directions.
         of: all ordered pairs.
+        whose: empty for all pairs of the fabric; ``job`` where only pairs of the job, in one
+            direction, are counted and shown.
     """
 
     crossing: int
     of: int
     examples: tuple[RouteExample, ...] = ()
+    whose: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ class Aspect:
         captures: lines that show it.
         command: argv, as typed, that shows it again.
         routes: routes that show it.
+        counters: that show it; where there are none, those of the links in the longest window.
         guids: node GUIDs of the subject, one per port.
         ports: port numbers of the subject.
     """
@@ -43,6 +44,7 @@ class Aspect:
     captures: tuple[CaptureRef, ...] = ()
     command: str = ""
     routes: RouteRef | None = None
+    counters: tuple[Counter, ...] = ()
     guids: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
 
@@ -179,11 +181,12 @@ class Evidence:
     def _(self, item: Aspect) -> Proof:
         captures = list(item.captures)
         missing: list[str] = []
-        found: list[Counter] = []
+        found: list[Counter] = list(item.counters)
         routes = item.routes
         for link in item.links[:LINKS_SHOWN]:
             captures += self._lines((link.a.id, link.b.id))
-            found += self._counters((link.a.id, link.b.id), missing)
+            if not item.counters:
+                found += self._counters((link.a.id, link.b.id), missing)
             if routes is None:
                 routes = self._routes(link, missing)
         again = self._ssh(item.command) if item.command else ""

@@ -19,7 +19,8 @@ def _plain(value):
         case Guid() | Rate():
             plain = str(value)
         case _ if dataclasses.is_dataclass(value):
-            plain = {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+            named = [f.name for f in dataclasses.fields(value) if f.compare]
+            plain = {name: _plain(getattr(value, name)) for name in named}
         case enum.Enum():
             plain = value.value
         case dict():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ibaccept import counters as table
 from ibaccept.model import Lid
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.perfquery import CounterBlock, parse
+from ibaccept.parse.perfquery import CounterBlock, parse, row_text
 
 BASIC = [
     "SymbolErrorCounter",
@@ -166,7 +166,20 @@ def outputs(draw):
 def test_what_perfquery_renders_is_read_back(output):
     text, blocks = output
 
-    assert parse(text) == blocks
+    found = parse(text)
+    assert found == blocks
+    # every counter knows its own line, and how perfquery wrote it there
+    lines = text.splitlines()
+    rows = {
+        (block.port, name): lines[number - 1]
+        for block in found
+        for name, number in block.lines.items()
+    }
+    assert rows == {
+        (block.port, name): row_text(name, value)
+        for block in found
+        for name, value in block.counters.items()
+    }
 
 
 @settings(max_examples=60, deadline=None)

@@ -108,6 +108,7 @@ def test_the_whole_document(write, failed):
                                     "disposition": "delivered",
                                 }
                             ],
+                            "whose": "",
                         },
                         "captures": [
                             {

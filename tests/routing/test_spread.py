@@ -70,6 +70,8 @@ def test_reads_collapse_on_three_cables(two_switches):
         ),
         reach=found.reach,
         problems=(),
+        sources=tuple(STORAGE),
+        lids=tuple(JOB),
     )
     assert found.reach.by_end == {Disposition.DELIVERED: 96}
     assert (found.worst, found.groups[0].balance) == (6, 6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from ibaccept.load.result import (
 from ibaccept.model import Guid, Link
 from ibaccept.nodeset import fold
 from ibaccept.prove import Aspect
+from ibaccept.routing.crossings import over
 from ibaccept.snapshot import NotSeen, NotSeenError
 from ibaccept.units import Bandwidth
 from ibaccept.verdict import Different, Judgement, Outcome, Unseen
@@ -37,14 +38,14 @@ LEAST_RATIO = 2.0
 
 @dataclass(frozen=True)
 class Checked:
-    """An item with what was found of it; ``answer`` is asked when it is judged."""
+    """An item: ``answer`` is asked when it is judged, ``about`` when it is not as ordered."""
 
-    about: Aspect
+    about: Aspect | Callable[[], Aspect]
     answer: Callable[[], Answer]
 
     def aspect(self) -> Aspect:
         """Identity and evidence."""
-        return self.about
+        return self.about if isinstance(self.about, Aspect) else self.about()
 
 
 def answer_of(item: Checked) -> Answer:
@@ -338,13 +339,17 @@ def _cables_during(
         ]
     snapshot = measured.snapshot
     chosen = select(expected.links, snapshot.fabric, snapshot.inventory).items
-    wanted = {link.key for link in chosen if isinstance(link, Link)}
+    wanted = [link for link in chosen if isinstance(link, Link)]
+    keys = {link.key for link in wanted}
     groups: dict[tuple[Guid, ...], list[CableRate]] = {}
     for cable in watch.cables:
-        if cable.ports in wanted and cable.kind == "isl":
+        if cable.ports in keys and cable.kind == "isl":
             groups.setdefault(tuple(sorted(port.guid for port in cable.ports)), []).append(cable)
     return [
-        _group(measured, expected, watch, guids, cables, during=f", {run}" if several else "")
+        _group(
+            *(measured, expected, watch, guids, cables, wanted),
+            during=f", {run}" if several else "",
+        )
         for guids, cables in sorted(groups.items())
     ]
 
@@ -355,33 +360,28 @@ def _group(
     watch: CableWatch,
     guids: tuple[Guid, ...],
     cables: list[CableRate],
+    wanted: list[Link],
     *,
     during: str,
 ) -> Checked:
     fabric = measured.snapshot.fabric
     name = " - ".join(fabric.nodes[guid].name.strip() for guid in guids) + during
-    # Cables of the group that the tables give this job no use of were not watched: idle for it,
-    # where the tables are what routes.
     watched = {cable.ports for cable in cables}
-    unused = [
+    beside = [
         link
-        for link in fabric.links
+        for link in wanted
         if link.key not in watched and tuple(sorted(end.id.guid for end in link.ends)) == guids
     ]
 
+    rates = [(cable.name, _toward(cable, watch.direction)) for cable in cables]
+
     def answer() -> Answer:
-        rates = [(cable.name, _toward(cable, watch.direction)) for cable in cables]
         unread = [rate for _, rate in rates if rate.percent is None]
         if unread:
             return Unseen(unread[0].why or f"{unread[0].name} has no ceiling", AGAIN)
+        if beside:
+            return Unseen(f"{fabric.link_name(beside[0])} was not watched", AGAIN)
         shares = {cable: rate.percent or 0.0 for cable, rate in rates}
-        if unused and measured.adaptive and max(shares.values()) / 100 > expected.at_most.fraction:
-            return Unseen(
-                f"{fabric.link_name(unused[0])} was not watched: the tables send nothing of the "
-                "job over it, but adaptive routing is on",
-                AGAIN,
-            )
-        shares.update({fabric.link_name(link): 0.0 for link in unused})
         fullest, emptiest = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
         most, least = shares[fullest] / 100, shares[emptiest] / 100
         found = f"{fullest} {100 * most:.0f} % while {emptiest} {100 * least:.0f} %"
@@ -401,8 +401,43 @@ def _group(
             )
         return AS_ORDERED
 
-    links = tuple(fabric.link_at[cable.ports[0]] for cable in cables)
-    return Checked(Aspect("cables", name, links=links), answer)
+    ends = [port for cable in cables for port in cable.ports]
+
+    def about() -> Aspect:
+        return replace(
+            _during(measured, watch, [rate for _, rate in rates]),
+            name=name,
+            guids=tuple(str(port.guid) for port in ends),
+            ports=tuple(port.port for port in ends),
+        )
+
+    return Checked(about, answer)
+
+
+def _during(measured: Measured, watch: CableWatch, rates: Sequence[DirectedRate]) -> Aspect:
+    """What proves the load of cables: readings during the run, and the job's routes.
+
+    Of the fullest cable and of the emptiest, or of the first that was not read.
+    """
+    known = sorted((rate for rate in rates if rate.percent is not None), key=_percent)
+    unread = [rate for rate in rates if rate.percent is None]
+    shown = unread[:1] or list(dict.fromkeys((known[-1], known[0])))
+    job, snapshot = measured.job, measured.snapshot
+    read = watch.direction == "read"
+    sides = (job.storage.lids, job.clients.lids) if read else (job.clients.lids, job.storage.lids)
+    switch = snapshot.fabric.node_of(shown[0].sender)
+    return Aspect(
+        "cables",
+        "",
+        counters=tuple(counter for rate in shown for counter in rate.counters),
+        captures=tuple(capture for rate in shown for capture in rate.captures),
+        routes=over(snapshot.routes, *sides, shown[0].sender),
+        command=f"perfquery -x {switch.lid} {shown[0].sender.port}" if switch.lid else "",
+    )
+
+
+def _percent(rate: DirectedRate) -> float:
+    return rate.percent or 0.0
 
 
 def _is_hot(expected: CableLoad, most: float, least: float) -> bool:

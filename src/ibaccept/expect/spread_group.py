@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ibaccept import nodeset
-from ibaccept.evidence import CaptureRef
+from ibaccept.evidence import CaptureRef, RouteRef
 from ibaccept.expect.selector import nodes_named
+from ibaccept.model import PortId
 from ibaccept.prove import Aspect
-from ibaccept.routing.inward import Inward
+from ibaccept.routing.crossings import over
+from ibaccept.routing.inward import Inward, inward
 from ibaccept.routing.spread import Spread, SpreadGroup
 from ibaccept.snapshot import Snapshot
 
@@ -48,6 +50,7 @@ class Group:
             links=() if link is None else (link,),
             captures=self._lines(),
             command=f"ibroute {node.lid}" if node.lid is not None else "dump_fts -n",
+            routes=_of_the_job(self.snapshot, self.of.sources, self.of.lids, fullest.port),
             guids=(str(self.group.switch),) * len(self.group.ports),
             ports=self.group.ports,
         )
@@ -61,10 +64,18 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Arriving:
-    """The cables of two or more switches into one, as an item to judge; see `Inward`."""
+    """The cables of two or more switches into one, as an item to judge; see `Inward`.
+
+    Attributes:
+        sources: LIDs of the job that send.
+        lids: LIDs of the job that receive.
+        part: as in `Group`.
+    """
 
     into: Inward
     snapshot: Snapshot
+    sources: tuple[int, ...]
+    lids: tuple[int, ...]
     part: str = ""
 
     @property
@@ -84,24 +95,42 @@ class Arriving:
             links=() if link is None else (link,),
             captures=self.snapshot.table_rows(node.guid, fullest.lids[:ROWS_SHOWN]),
             command=f"ibroute {node.lid}" if node.lid is not None else "dump_fts -n",
+            routes=_of_the_job(self.snapshot, self.sources, self.lids, fullest.port),
             guids=tuple(str(row.port.guid) for row in self.into.rows),
             ports=tuple(row.port.port for row in self.into.rows),
         )
 
 
+def _of_the_job(
+    snapshot: Snapshot, sources: Sequence[int], lids: Sequence[int], port: PortId
+) -> RouteRef | None:
+    """The job's own pairs over a cable; None where all pairs of the fabric are meant."""
+    if not sources or not lids:
+        return None
+    return over(snapshot.routes, sources, lids, port)
+
+
 def arriving_at(
-    snapshot: Snapshot, found: Iterable[Inward], group: tuple[str, str] | None, part: str = ""
+    snapshot: Snapshot,
+    sources: Sequence[int],
+    lids: Sequence[int],
+    group: tuple[str, str] | None,
+    part: str = "",
 ) -> list[Arriving]:
     """The switches that an entry judges by the cables into them."""
+    found = [
+        Arriving(one, snapshot, tuple(sources), tuple(lids), part)
+        for one in inward(snapshot.routes, sources, lids)
+    ]
     if group is None:
-        return [Arriving(one, snapshot, part) for one in found]
+        return found
     a, b = (nodes_named(text, snapshot.fabric, snapshot.inventory) for text in group)
 
     def between(one: Inward) -> bool:
         before = {row.port.guid for row in one.rows}
         return (one.switch in a and bool(before & b)) or (one.switch in b and bool(before & a))
 
-    return [Arriving(one, snapshot, part) for one in found if between(one)]
+    return [one for one in found if between(one.into)]
 
 
 def groups_of(

@@ -16,7 +16,6 @@ from ibaccept.expect.spread_notes import spread_notes, spread_tables
 from ibaccept.lids import HostLids
 from ibaccept.model import Rate
 from ibaccept.prove import Aspect
-from ibaccept.routing.inward import inward
 from ibaccept.routing.spread import Spread, fabric_spread, spread
 from ibaccept.snapshot import Gap, Snapshot
 from ibaccept.suggest import did_you_mean
@@ -219,13 +218,11 @@ def job_spread(
         items = [*groups_of(snapshot, found, expected.group, single=not even)]
         base = _base_lids(snapshot, side.hosts)
         if even:
-            into = inward(snapshot.routes, side.sources, lids)
-            items += arriving_at(snapshot, into, expected.group)
+            items += arriving_at(snapshot, side.sources, lids, expected.group)
         if even and base != set(lids):
             only = spread(snapshot.routes, side.sources, base)
             items += groups_of(snapshot, only, expected.group, part=BASE)
-            into = inward(snapshot.routes, side.sources, base)
-            items += arriving_at(snapshot, into, expected.group, BASE)
+            items += arriving_at(snapshot, side.sources, sorted(base), expected.group, BASE)
         items += [*unknown_pairs(found), *snapshot.gaps]
     return JobSpread(
         *(snapshot, expected, found, tuple(items), job.names, lids),

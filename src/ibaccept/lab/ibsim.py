@@ -81,6 +81,9 @@ EXTENDED = frozenset(
 )
 """Counters of the extended set, 64 bits each."""
 
+_EXTENDED_SET = "PortCountersExtended"
+_BASIC_FULL = (1 << 32) - 1
+
 
 def require_packages() -> Path:
     """The path of libumad2sim.so.
@@ -319,7 +322,7 @@ class IbsimBackend:
                 raise InputError(
                     f"{name!r} is not a counter of ibsim: {', '.join([*MAXIMA, *sorted(EXTENDED)])}"
                 )
-            group = "PortCountersExtended" if name in EXTENDED else "PortCounters"
+            group = _EXTENDED_SET if name in EXTENDED else "PortCounters"
             kept = min(value, MAXIMA.get(name, (1 << 64) - 1))
             answer = self.console(f'PerformanceSet "{node}"[{number}] {group}.{name}={kept}')
             if f"has been set to {kept}" not in answer:
@@ -340,18 +343,18 @@ class IbsimBackend:
             known = self._counters.setdefault((ids[port.guid], port.port), {})
             known |= values
             for name, value in values.items():
-                basic = min(value, (1 << 32) - 1)
-                commands.append(f"{at} PortCounters.{name}={basic}")
-                if name in EXTENDED:
-                    commands.append(f"{at} PortCountersExtended.{name}={value}")
-                if name.endswith("Pkts"):
-                    unicast = name.replace("Port", "PortUnicast")
-                    commands.append(f"{at} PortCountersExtended.{unicast}={value}")
+                for register in _registers(name):
+                    # the basic counters have 32 bits, and stick
+                    kept = value if register.startswith(_EXTENDED_SET) else min(value, _BASIC_FULL)
+                    commands.append(f"{at} {register}={kept}")
+        self._set(commands)
+
+    def _set(self, commands: Sequence[str]) -> None:
         for start in range(0, len(commands), _BATCH):
             part = commands[start : start + _BATCH]
             answer = self._consult(part)
             if answer.count("has been set to") != len(part):
-                raise IbacceptError(f"ibsim did not set all data counters: {answer[:300]}")
+                raise IbacceptError(f"ibsim did not set all counters: {answer[:300]}")
 
     @cached_property
     def _ids(self) -> dict[Guid, str]:
@@ -383,9 +386,16 @@ class IbsimBackend:
     def clear_counters(self, port: PortRef | None) -> None:
         """Set back to 0 what the lab has set."""
         wanted = None if port is None else self._port(port)
+        commands: list[str] = []
         for (node, number), known in tuple(self._counters.items()):
             if wanted in {None, (node, number)}:
-                self.set_counters(PortRef(node, number), dict.fromkeys(known, 0))
+                commands += (
+                    f'PerformanceSet "{node}"[{number}] {register}=0'
+                    for name in known
+                    for register in _registers(name)
+                )
+                known.update(dict.fromkeys(known, 0))
+        self._set(commands)
 
     def unlink(self, port: PortRef) -> None:
         """Pull a cable; OpenSM gets a trap and reroutes."""
@@ -401,6 +411,18 @@ class IbsimBackend:
         for number in ports:
             tail = "" if attribute is None else f" {attribute}"
             self.console(f'Error "{found.id}"[{number}] 100{tail}')
+
+
+def _registers(name: str) -> tuple[str, ...]:
+    """Where the simulator keeps a counter: in the basic set, the extended one, or both."""
+    if name not in EXTENDED:
+        return (f"PortCounters.{name}",)
+    if "cast" in name:
+        return (f"{_EXTENDED_SET}.{name}",)
+    both = (f"PortCounters.{name}", f"{_EXTENDED_SET}.{name}")
+    if name.endswith("Pkts"):
+        return (*both, f"{_EXTENDED_SET}.{name.replace('Port', 'PortUnicast')}")
+    return both
 
 
 def _read(path: Path, offset: int = 0) -> str:

@@ -23,6 +23,7 @@ PID on the FIFO ``synced.PLACE``: the counters are then those of that moment.
 from __future__ import annotations
 
 import contextlib
+import functools
 import heapq
 import itertools
 import math
@@ -41,7 +42,7 @@ from ibaccept.lab.dataplane import DataPlane
 from ibaccept.lab.network import Network
 from ibaccept.lab.runs import Runs, Session
 from ibaccept.lab.tally import Tally
-from ibaccept.lab.traffic import NoWrite, Traffic
+from ibaccept.lab.traffic import Clears, NoWrite, Traffic
 from ibaccept.model import Guid, PortId
 
 SOCKET = "IBACCEPT_LAB_PLANE"
@@ -130,6 +131,9 @@ class Plane:
             # Open at both ends: never at end of file, and a writer never waits for a reader.
             self._fifos[name] = os.open(self._folder / name, os.O_RDWR | os.O_NONBLOCK)
         self._selector.register(self._fifos["sync"], selectors.EVENT_READ, self._answer_syncs)
+        for mishap in self._traffic.mishaps:
+            if isinstance(mishap, Clears):
+                self._at(time.monotonic() + mishap.every, functools.partial(self._clear, mishap))
         self._thread.start()
         self._wake()
 
@@ -187,6 +191,13 @@ class Plane:
             self._until(time.monotonic())
             self._data.clear(port)
             self._tally.clear(port)
+
+    def _clear(self, mishap: Clears) -> None:
+        self._at(self._data.now + mishap.every, functools.partial(self._clear, mishap))
+        if self._data.flows:
+            self._backend.clear_counters(None)
+            self._data.clear(None)
+            self._tally.clear(None)
 
     # -- the loop -----------------------------------------------------------------------------
 

@@ -137,7 +137,14 @@ class NoWrite(Part):
     how: Literal["read-only", "full"]
 
 
-Mishap = Annotated[Hang | Dies | PortTaken | NoWrite, Field(discriminator="type")]
+class Clears(Part):
+    """While data moves, somebody's monitoring clears all counters again and again."""
+
+    type: Literal["clears"]
+    every: Annotated[Seconds, Field(gt=0)]
+
+
+Mishap = Annotated[Hang | Dies | PortTaken | NoWrite | Clears, Field(discriminator="type")]
 
 
 class Traffic(Part):
@@ -173,7 +180,7 @@ class Traffic(Part):
     def names(self) -> frozenset[str]:
         """Every host that the section names."""
         named = {host for limit in self.hosts for host in limit.hosts}
-        named |= {mishap.host for mishap in self.mishaps}
+        named |= {mishap.host for mishap in self.mishaps if not isinstance(mishap, Clears)}
         return frozenset(named | {end for b in self.background for end in (b.source, b.sink)})
 
     def limit(self, host: str, what: str) -> float:

@@ -13,7 +13,7 @@ from ibaccept.commands import MOST_PORTS
 from ibaccept.errors import InputError
 from ibaccept.inventory import InventoryHost
 from ibaccept.lids import JobLids, lids_of
-from ibaccept.model import Fabric, Lid, Link, PortId
+from ibaccept.model import Fabric, Guid, Lid, Link, PortId
 from ibaccept.parse.ibstat import IbStat
 from ibaccept.routing.crossings import crossings
 from ibaccept.routing.paths import Routes
@@ -62,7 +62,7 @@ def job_cables(
     clients: Sequence[InventoryHost],
     storage: Sequence[InventoryHost],
 ) -> JobCables:
-    """The cables that traffic between clients and storage crosses, in both directions.
+    """The cables that traffic between clients and storage crosses, and those parallel to them.
 
     Raises:
         NotSeenError: topology, tables or the LIDs of a host were not seen.
@@ -77,11 +77,12 @@ def job_cables(
         ) from error
     toward_clients, lost_reads = _crossed(routes, sides[1], sides[0])
     toward_storage, lost_writes = _crossed(routes, sides[0], sides[1])
-    isls = [
+    crossed = [
         _directed(link, toward_clients, toward_storage)
         for link in _links(fabric, [*toward_clients, *toward_storage])
         if fabric.is_isl(link)
     ]
+    isls = sorted((*crossed, *_idle(fabric, crossed)), key=lambda cable: cable.link.key)
     problems = [
         NotSeen(
             f"the cables of {lost} of {sum(lost_and)} pairs",
@@ -144,6 +145,27 @@ def _directed(link: Link, reads: Counter[PortId], writes: Counter[PortId]) -> Ca
         (reads[sends], writes[returns]),
         mixed=bool(reads[returns] or writes[sends]),
     )
+
+
+def _idle(fabric: Fabric, crossed: Sequence[Cable]) -> Iterator[Cable]:
+    """Cables between the same two switches that the tables give the job no use of.
+
+    They are read like the others: that they are idle is to be seen, not to be believed, and where
+    switches choose their cables they are not.
+    """
+    beside = {frozenset(_guids(cable.link)): cable for cable in crossed}
+    known = {cable.link.key for cable in crossed}
+    for link in fabric.links:
+        like = beside.get(frozenset(_guids(link)))
+        if like is None or link.key in known:
+            continue
+        a, b = link.a.id, link.b.id
+        sends, returns = (a, b) if a.guid == like.to_clients.guid else (b, a)
+        yield Cable(link, "isl", sends, returns, (0, 0))
+
+
+def _guids(link: Link) -> tuple[Guid, Guid]:
+    return link.a.id.guid, link.b.id.guid
 
 
 def _host_cable(

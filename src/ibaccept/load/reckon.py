@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
+from ibaccept.counters import WIDTH
+from ibaccept.evidence import CaptureRef, Counter, CounterState
 from ibaccept.forecast import Ceiling
 from ibaccept.load.cables import Cable, JobCables
 from ibaccept.load.inputs import Direction
@@ -19,7 +21,7 @@ from ibaccept.load.result import (
     WaitRate,
     Window,
 )
-from ibaccept.load.watch import RCV, WAIT, XMIT, Sample, Watch
+from ibaccept.load.watch import RCV, WAIT, XMIT, Reading, Sample, Watch
 from ibaccept.model import Fabric, Guid, PortId, Rate
 from ibaccept.snapshot import NotSeen
 from ibaccept.units import Bandwidth
@@ -30,18 +32,29 @@ OCTETS = 4
 OVERHEAD, MTU = 26, 4096
 """Octets around the payload of an RC packet (LRH 8, BTH 12, ICRC 4, VCRC 2), and the usual MTU."""
 
+ENDS_APART = 0.1
+"""Share by which the two ends of a cable may count differently."""
+
+IDLE = 0.01
+"""Share of its rate under which a cable's two ends are not compared: management is not load."""
+
 HEADERS = (MTU + OVERHEAD) / MTU
 """Octets counted on a cable for each of payload."""
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """One counter over several samples: how much it grew, in how many seconds."""
+    """One counter over several samples: how much it grew, in how many seconds.
+
+    Attributes:
+        readings: the two that the state and the growth come from; empty where there are none.
+    """
 
     state: RateState
     delta: int = 0
     seconds: float = 0.0
     why: str = ""
+    readings: tuple[Reading, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def per_second(self) -> float:
@@ -49,8 +62,21 @@ class Growth:
         return self.delta / self.seconds
 
 
-def growth(samples: Sequence[Sample], port: PortId, counter: str, label: str) -> Growth:
-    """A counter over samples: every reading between counts, so that a clear cannot hide."""
+def growth(
+    samples: Sequence[Sample], port: PortId, counter: str, label: str, *, gaps: bool = False
+) -> Growth:
+    """A counter over samples: every reading between counts, so that a clear cannot hide.
+
+    Args:
+        samples: in order.
+        port: whose it is.
+        counter: as perfquery prints it.
+        label: the port, for sentences.
+        gaps: samples between the first and the last may lack it.
+    """
+    if gaps:
+        inside = [one for one in samples[1:-1] if (port, counter) in one.readings]
+        samples = [samples[0], *inside, samples[-1]]
     read = [sample.readings.get((port, counter)) for sample in samples]
     for sample, reading in zip(samples, read, strict=True):
         if reading is None:
@@ -58,10 +84,10 @@ def growth(samples: Sequence[Sample], port: PortId, counter: str, label: str) ->
             return Growth(RateState.UNREAD, why=f"{label} {counter} was not read: {why}")
         if reading.bits == 0:
             why = f"{label} does not measure {counter}"
-            return Growth(RateState.UNSUPPORTED, why=why)
+            return Growth(RateState.UNSUPPORTED, why=why, readings=(reading,))
         if reading.value >= (1 << reading.bits) - 1:
             why = f"{label} {counter} is saturated at {reading.value}: it can no longer grow"
-            return Growth(RateState.SATURATED, why=why)
+            return Growth(RateState.SATURATED, why=why, readings=(reading,))
     known = [reading for reading in read if reading is not None]
     for before, after in pairwise(known):
         if after.value < before.value:
@@ -69,10 +95,65 @@ def growth(samples: Sequence[Sample], port: PortId, counter: str, label: str) ->
                 f"{label} {counter} fell from {before.value} to {after.value}: somebody cleared it "
                 "during the run"
             )
-            return Growth(RateState.CLEARED, why=why)
+            return Growth(RateState.CLEARED, why=why, readings=(before, after))
     if len(known) < 2 or known[-1].time <= known[0].time:  # noqa: PLR2004 - a difference takes two
         return Growth(RateState.UNREAD, why=f"{label} {counter} was not read twice in the run")
-    return Growth(RateState.OK, known[-1].value - known[0].value, known[-1].time - known[0].time)
+    first, last = known[0], known[-1]
+    return Growth(
+        RateState.OK, last.value - first.value, last.time - first.time, readings=(first, last)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """One direction of a cable: what the sender sent, what the other end received, their names."""
+
+    own: Growth
+    theirs: Growth
+    names: tuple[str, str]
+
+    def contradiction(self) -> Growth:
+        """The growth where both were read and do not agree."""
+        gib = [grown.per_second * OCTETS / 2**30 for grown in (self.own, self.theirs)]
+        return Growth(
+            RateState.CLEARED,
+            why=f"{self.names[0]} {XMIT} grew by {gib[0]:.1f} GiB/s, {self.names[1]} {RCV} at the "
+            f"other end by {gib[1]:.1f} GiB/s: one of the two was cleared during the run, or "
+            "stands still",
+        )
+
+    def counters(self, wait: Growth | None) -> tuple[Counter, ...]:
+        """Both ends' data counters, and what the sender waited."""
+        told = (
+            (XMIT, self.names[0], self.own),
+            (RCV, self.names[1], self.theirs),
+            (WAIT, self.names[0], wait),
+        )
+        return tuple(
+            _counter(name, port, grown)
+            for name, port, grown in told
+            if grown is not None and grown.readings
+        )
+
+    @property
+    def captures(self) -> tuple[CaptureRef, ...]:
+        """Lines of the readings of both ends."""
+        readings = (*self.own.readings, *self.theirs.readings)
+        return tuple(reading.capture for reading in readings if reading.file)
+
+
+def _counter(name: str, port: str, grown: Growth) -> Counter:
+    first, last = grown.readings[0], grown.readings[-1]
+    once = len(grown.readings) == 1
+    return Counter(
+        name,
+        port,
+        None if once else first.value,
+        last.value,
+        None if once else last.time - first.time,
+        last.bits or WIDTH[name],
+        CounterState(grown.state.value),
+    )
 
 
 class Reckoning:
@@ -143,12 +224,12 @@ class Reckoning:
             direction: of the data.
             whole: from the sample before the run to the one after it, not the steady part.
         """
-        samples = [self._watch.samples[0], self._watch.samples[-1]] if whole else self.steady
+        samples = self._watch.samples if whole else self.steady
         total, seconds = 0.0, 0.0
         for cable in self._cables.cables:
             if cable.kind == kind:
                 sender = cable.to_clients if direction == "read" else cable.to_storage
-                grown = self._sent(cable, sender, samples)
+                grown = self._sent(cable, sender, samples, gaps=whole)
                 if grown.state is not RateState.OK:
                     return grown
                 # each cable has its own two times; bring all to the same length
@@ -182,32 +263,75 @@ class Reckoning:
         waits: Mapping[PortId, WaitRate],
     ) -> DirectedRate:
         name = self._fabric.port_name(sender)
-        grown = self._sent(cable, sender, steady)
-        if grown.state is not RateState.OK:
-            return DirectedRate(
-                sender, name, grown.state, None, None, waits.get(sender), grown.why, flows
-            )
-        rate = Bandwidth(grown.per_second * OCTETS)
-        ceiling = None if cable.link.rate is None else self._ceilings.get(cable.link.rate)
-        percent = (
-            None
-            if ceiling is None
-            else 100 * rate.bytes_per_second / (ceiling.payload.bytes_per_second * HEADERS)
-        )
+        ends = self._ends(cable, sender, steady)
+        grown = self._chosen(cable, sender, steady, ends)
+        wait = growth(steady, sender, WAIT, name) if self._is_read(sender) else None
+        rate = percent = None
+        if grown.state is RateState.OK:
+            rate = Bandwidth(grown.per_second * OCTETS)
+            percent = self._percent(cable, rate)
         return DirectedRate(
-            sender, name, RateState.OK, rate, percent, waits.get(sender), flows=flows
+            sender,
+            name,
+            grown.state,
+            rate,
+            percent,
+            waits.get(sender),
+            grown.why,
+            flows,
+            ends.counters(wait),
+            ends.captures,
         )
 
-    def _sent(self, cable: Cable, sender: PortId, samples: Sequence[Sample]) -> Growth:
+    def _percent(self, cable: Cable, rate: Bandwidth) -> float | None:
+        ceiling = None if cable.link.rate is None else self._ceilings.get(cable.link.rate)
+        if ceiling is None:
+            return None
+        return 100 * rate.bytes_per_second / (ceiling.payload.bytes_per_second * HEADERS)
+
+    def _sent(
+        self, cable: Cable, sender: PortId, samples: Sequence[Sample], *, gaps: bool = False
+    ) -> Growth:
         """What a port sent, by its own counter or, where that was not read, by the other end's."""
+        return self._chosen(cable, sender, samples, self._ends(cable, sender, samples, gaps=gaps))
+
+    def _ends(
+        self, cable: Cable, sender: PortId, samples: Sequence[Sample], *, gaps: bool = False
+    ) -> _Ends:
         other = next(end.id for end in cable.link.ends if end.id != sender)
-        own = growth(samples, sender, XMIT, self._fabric.port_name(sender))
+        names = self._fabric.port_name(sender), self._fabric.port_name(other)
+        return _Ends(
+            growth(samples, sender, XMIT, names[0], gaps=gaps),
+            growth(samples, other, RCV, names[1], gaps=gaps),
+            names,
+        )
+
+    def _chosen(
+        self, cable: Cable, sender: PortId, samples: Sequence[Sample], ends: _Ends
+    ) -> Growth:
+        own, theirs = ends.own, ends.theirs
+        if own.state is RateState.OK and theirs.state is RateState.OK:
+            return own if self._agree(own, theirs, cable, samples) else ends.contradiction()
         if own.state is RateState.OK:
             return own
-        theirs = growth(samples, other, RCV, self._fabric.port_name(other))
         if theirs.state is RateState.OK or not self._is_read(sender):
             return theirs
         return own
+
+    @staticmethod
+    def _agree(own: Growth, theirs: Growth, cable: Cable, samples: Sequence[Sample]) -> bool:
+        """Whether both ends of a cable counted the same, so far as the times of reading tell.
+
+        A counter that was cleared and has grown past its old value again shows no fall: it only
+        counts less than the other end.
+        """
+        more, less = sorted((own.per_second, theirs.per_second), reverse=True)
+        rate = cable.link.rate
+        if rate is None or more * OCTETS * 8e-9 < IDLE * rate.gbps:
+            return True
+        span = samples[-1].end - samples[0].start
+        doubt = 2 * max(sample.longest for sample in samples) / span
+        return less >= more * (1 - ENDS_APART - doubt)
 
     def _is_read(self, port: PortId) -> bool:
         return any(port in query.ports.values() for query in self._watch.queries)

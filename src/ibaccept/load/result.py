@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ibaccept.evidence import CaptureRef
+from ibaccept.evidence import CaptureRef, Counter
 from ibaccept.forecast import Ceiling
 from ibaccept.load.inputs import Direction
 from ibaccept.model import PortId, Rate
@@ -235,6 +235,9 @@ class DirectedRate:
         wait: of the sending port, None where it was not read.
         why: a sentence, where the state is not ok.
         flows: pairs of the job the tables send this way.
+        counters: what both ends counted in the window; where one fell, the two readings it fell
+            between.
+        captures: lines of the readings of the counter the rate or the state comes from.
     """
 
     sender: PortId
@@ -245,6 +248,8 @@ class DirectedRate:
     wait: WaitRate | None
     why: str = ""
     flows: int = 0
+    counters: tuple[Counter, ...] = ()
+    captures: tuple[CaptureRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 
 from ibaccept import commands
 from ibaccept.counters import EXTENDED_BITS, WIDTH
+from ibaccept.evidence import CaptureRef
 from ibaccept.inventory import InventoryHost
 from ibaccept.load.cables import Query
 from ibaccept.load.inputs import Pace
 from ibaccept.load.together import Clocks, run_all, why_not
 from ibaccept.model import PortId
+from ibaccept.observer import file_of
 from ibaccept.parse import ParseError, perfquery
 from ibaccept.snapshot import NotSeen
 from ibaccept.transport import CommandResult, Transport, TransportError
@@ -25,11 +27,27 @@ XMIT, RCV, WAIT = "PortXmitData", "PortRcvData", "PortXmitWait"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One counter at one time; ``bits`` it has, 0 = the device does not measure it."""
+    """One counter at one time.
+
+    Attributes:
+        bits: that it has, 0 = the device does not measure it.
+        time: of the reading host.
+        file: capture it was read from.
+        line: number of its line there.
+        printed: its name there.
+    """
 
     value: int
     bits: int
     time: float
+    file: str = ""
+    line: int | None = None
+    printed: str = ""
+
+    @property
+    def capture(self) -> CaptureRef:
+        """The line it was read from."""
+        return CaptureRef(self.file, self.line, perfquery.row_text(self.printed, self.value))
 
 
 @dataclass(frozen=True)
@@ -164,9 +182,10 @@ class Watch:
                 continue
             blocks, start, end = bad
             times.append((start, end))
+            file = file_of(result) if isinstance(result, CommandResult) else ""
             for block in blocks:
                 # one query takes microseconds, starting the tool nearly all of the time
-                _keep(query, block, (start + end) / 2, readings, extended=extended)
+                _keep(query, block, (start + end) / 2, file, readings, extended=extended)
 
     def steady_sample(self) -> None:
         """Mark the newest sample as inside the steady part."""
@@ -213,6 +232,7 @@ def _keep(
     query: Query,
     block: perfquery.CounterBlock,
     at: float,
+    file: str,
     readings: dict[tuple[PortId, str], Reading],
     *,
     extended: bool,
@@ -221,7 +241,7 @@ def _keep(
     if port is None:
         return
     for name in (XMIT, RCV, WAIT) if extended else (WAIT,):
-        reading = _reading(block, name, at)
+        reading = _reading(block, name, at, file)
         if reading is not None and (extended or not _has(readings, port)):
             readings[port, name] = reading
 
@@ -231,10 +251,11 @@ def _has(readings: Mapping[tuple[PortId, str], Reading], port: PortId) -> bool:
     return reading is not None and reading.bits == EXTENDED_BITS
 
 
-def _reading(block: perfquery.CounterBlock, name: str, time: float) -> Reading | None:
+def _reading(block: perfquery.CounterBlock, name: str, time: float, file: str) -> Reading | None:
     if name not in block.counters:
         return None
+    line, printed = block.lines.get(name), block.printed.get(name, name)
     if name in block.unsupported:
-        return Reading(0, 0, time)
+        return Reading(0, 0, time, file, line, printed)
     bits = block.bits(name) or WIDTH[name]
-    return Reading(block.counters[name], bits, time)
+    return Reading(block.counters[name], bits, time, file, line, printed)

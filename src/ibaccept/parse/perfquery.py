@@ -63,6 +63,7 @@ class CounterBlock:
         line: number of the header line.
         printed: names as printed where they differ, by today's name.
         warnings: lines of known noise inside the block.
+        lines: line number by counter name.
     """
 
     kind: str
@@ -75,6 +76,7 @@ class CounterBlock:
     line: int
     printed: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[ParseWarning, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
 
     def bits(self, name: str) -> int | None:
         """Width of a counter in this block; it sticks at 2^bits - 1. None for a detail counter."""
@@ -88,6 +90,7 @@ class _Block:
     rows: dict[str, int] = field(default_factory=dict)
     printed: dict[str, str] = field(default_factory=dict)
     select: dict[str, int] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
     warnings: list[ParseWarning] = field(default_factory=list)
 
     @property
@@ -124,6 +127,11 @@ def parse(text: str) -> tuple[CounterBlock, ...]:
     return tuple(_finish(block) for block in blocks)
 
 
+def row_text(printed: str, value: int) -> str:
+    """A row as perfquery prints it: dots up to the column of the values."""
+    return f"{printed}:".ljust(_VALUE_COLUMN, ".") + str(value)
+
+
 def _add_row(block: _Block, number: int, line: str) -> None:
     match = ROW.match(line)
     value = None if match is None else re.fullmatch(r"0x[0-9a-fA-F]+|\d+", match["value"])
@@ -143,6 +151,7 @@ def _add_row(block: _Block, number: int, line: str) -> None:
         raise ParseError(TOOL, "a counter value is decimal", line=number, text=line)
     name = table.HISTORIC_NAMES.get(printed, printed)
     block.rows[name] = int(value[0])
+    block.lines[name] = number
     if name != printed:
         block.printed[name] = printed
 
@@ -197,6 +206,7 @@ def _finish(block: _Block) -> CounterBlock:
         block.line,
         block.printed,
         tuple(block.warnings),
+        block.lines,
     )
 
 

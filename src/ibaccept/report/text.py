@@ -151,9 +151,10 @@ def route_text(example: RouteExample) -> str:
 
 
 def crossing_text(routes: RouteRef) -> str:
-    """``118 of 4,032 pairs cross it``."""
+    """``118 of 4,032 pairs cross it``, ``6 of the job's 96 pairs cross it``."""
     verb = "crosses" if routes.crossing == 1 else "cross"
-    return f"{count(routes.crossing)} of {count(routes.of)} pairs {verb} it"
+    whose = f"the {clean(routes.whose)}'s " if routes.whose else ""
+    return f"{count(routes.crossing)} of {whose}{count(routes.of)} pairs {verb} it"
 
 
 def capture_place(capture: CaptureRef) -> str:

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ibaccept.errors import InputError
+from ibaccept.evidence import RouteRef
+from ibaccept.model import PortId
 from ibaccept.routing.paths import Routes
 from ibaccept.routing.tables import DELIVERED, WRONG_PORT
 from ibaccept.routing.trees import chunks
@@ -81,6 +84,49 @@ def crossings(routes: Routes, sources: Ints, dlids: Ints) -> Crossings:
         return Crossings(none, none, none, end)
     pairs, switches, ports = zip(*found, strict=True)
     return Crossings(np.concatenate(pairs), np.concatenate(switches), np.concatenate(ports), end)
+
+
+def over(
+    routes: Routes,
+    sources: Iterable[int],
+    destinations: Iterable[int],
+    port: PortId,
+    *,
+    examples: int = 2,
+) -> RouteRef | None:
+    """The pairs of a job that leave a switch by one port, and some whole routes of them.
+
+    Args:
+        routes: topology and tables.
+        sources: LIDs that send; several of one port count once.
+        destinations: LIDs that receive.
+        port: output port of a switch.
+        examples: routes to show at most.
+
+    Returns:
+        Ordered pairs in this direction alone; None where the port is no switch's, or there is no
+        pair.
+
+    Raises:
+        InputError: a LID nobody owns.
+    """
+    number = routes.cabling.number.get(port.guid)
+    owner = routes.cabling.owner
+    senders = np.unique(owner[np.array(sorted(set(sources)), dtype=np.int64)]).astype(np.int64)
+    lids = np.array(sorted(set(destinations)), dtype=np.int64)
+    source, dlid = (grid.ravel() for grid in np.meshgrid(senders, lids, indexing="ij"))
+    apart = owner[dlid] != source
+    source, dlid = source[apart], dlid[apart]
+    if number is None or not dlid.size:
+        return None
+    found = crossings(routes, source, dlid)
+    pairs = np.unique(found.pair[(found.switch == number) & (found.port == port.port)])
+    ends = routes.cabling.endpoints
+    shown = tuple(
+        routes.path(ends[int(source[pair])].id, int(dlid[pair])).example
+        for pair in pairs[:examples].tolist()
+    )
+    return RouteRef(int(pairs.size), int(dlid.size), shown, "job")
 
 
 def _peers(routes: Routes) -> Ints:

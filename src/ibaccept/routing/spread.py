@@ -11,7 +11,7 @@ against ceil(N / U) for N LIDs over U usable cables.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -98,12 +98,16 @@ class Spread:
         groups: the groups judged.
         reach: what became of the pairs; LIDs on unknown or undelivered routes are counted nowhere.
         problems: why entries are unknown, a sentence each.
+        sources: LIDs that send; empty for `fabric_spread`.
+        lids: LIDs that receive; empty for `fabric_spread`.
     """
 
     rows: tuple[SpreadRow, ...]
     groups: tuple[SpreadGroup, ...]
     reach: Reach | None
     problems: tuple[str, ...]
+    sources: tuple[int, ...] = ()
+    lids: tuple[int, ...] = ()
 
     @property
     def worst(self) -> int:
@@ -141,7 +145,8 @@ def spread(routes: Routes, sources: Iterable[int], destinations: Iterable[int]) 
         rows, switch = rows[inter], switch[inter]
         at.append(np.stack([part.lids[rows], switch, part.port[rows, switch]]))
     entries = np.concatenate(at, axis=1) if at else np.empty((3, 0), dtype=np.int64)
-    return _grouped(routes, entries, reach, with_lids=True)
+    found = _grouped(routes, entries, reach, with_lids=True)
+    return replace(found, sources=sources, lids=destinations)
 
 
 def fabric_spread(routes: Routes) -> Spread:
