@@ -56,14 +56,26 @@ def test_width_depends_on_the_set():
 
 
 def test_nothing_is_said_without_a_capability_mask():
-    assert unmeasured(frozenset(WIDTH), None, None) == frozenset()
+    assert unmeasured(frozenset(WIDTH), None, None, extended=True) == frozenset()
 
 
 def test_capability_bits_name_what_was_not_measured():
     names = frozenset(WIDTH)
 
-    assert unmeasured(names, 0x9200, None) == frozenset()
-    assert unmeasured(names, 0x1200, None) == {"QP1Dropped"}
-    assert unmeasured(names, 0x9200, 0x2) == frozenset()
-    assert unmeasured(names, 0x9200, 0x0) == {*FAULT_COUNTERS, *REPORT_COUNTERS}
-    assert unmeasured(names, 0x9000, 0x2) == names
+    assert unmeasured(names, 0x9200, None, extended=False) == frozenset()
+    assert unmeasured(names, 0x1200, None, extended=False) == {"QP1Dropped"}
+    assert unmeasured(names, 0x9200, 0x2, extended=True) == frozenset()
+    assert unmeasured(names, 0x9200, 0x0, extended=True) == {*FAULT_COUNTERS, *REPORT_COUNTERS}
+    assert unmeasured(names, 0x9000, 0x2, extended=True) == names
+
+
+def test_the_extended_set_without_its_capability_bits_was_not_measured():
+    """Also where the version of perfquery does not print CapMask2."""
+    names = frozenset(DATA_COUNTERS)
+    ietf = {name for name in names if "cast" in name}
+
+    assert unmeasured(names, 0x1000, None, extended=True) == names
+    assert unmeasured(names, 0x1000, 0x0, extended=True) == names
+    assert unmeasured(names, 0x1200, None, extended=True) == frozenset()
+    assert unmeasured(names, 0x1400, None, extended=True) == ietf
+    assert unmeasured(names - ietf, 0x1000, None, extended=False) == frozenset()

@@ -132,14 +132,15 @@ def bits(name: str, *, extended: bool) -> int | None:
 
 
 def unmeasured(
-    names: frozenset[str], cap_mask: int | None, cap_mask2: int | None
+    names: frozenset[str], cap_mask: int | None, cap_mask2: int | None, *, extended: bool
 ) -> frozenset[str]:
     """Which printed values the capability bits say were not measured, so that 0 is no reading.
 
     Args:
         names: counters as printed (today's names).
         cap_mask: CapMask of the port's ClassPortInfo; None = not known, nothing can be said.
-        cap_mask2: CapMask2; None for the basic set.
+        cap_mask2: CapMask2; None for the basic set, and from versions that do not print it.
+        extended: read from the extended set.
     """
     if cap_mask is None:
         return frozenset()
@@ -148,9 +149,8 @@ def unmeasured(
         for counter in TABLE
         if counter.cap_bit is not None and not cap_mask >> counter.cap_bit & 1
     }
-    if cap_mask2 is not None:
-        if not cap_mask >> CAP_EXTENDED & 1 and not cap_mask >> CAP_EXTENDED_NO_IETF & 1:
-            return names
-        if not cap_mask2 >> CAP2_ADDITIONAL & 1:
-            missing |= {*FAULT_COUNTERS, *REPORT_COUNTERS}
+    if extended and not cap_mask >> CAP_EXTENDED & 1 and not cap_mask >> CAP_EXTENDED_NO_IETF & 1:
+        return names
+    if extended and cap_mask2 is not None and not cap_mask2 >> CAP2_ADDITIONAL & 1:
+        missing |= {*FAULT_COUNTERS, *REPORT_COUNTERS}
     return names & missing

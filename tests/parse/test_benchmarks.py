@@ -20,7 +20,7 @@ Began: Tue Oct 24 18:05:35 2017
 Summary:
 \tapi                = POSIX
 \tclients            = {tasks} ({each} per node)
-
+{aggregate}
 access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
 ------    ---------  ---------- ---------  --------   --------   --------   --------   ----
 {rows}
@@ -33,7 +33,7 @@ Finished: Tue Oct 24 18:05:44 2017
 """
 
 
-def ior_output(rates, *, what="write", best=None, tasks=8, each=4):
+def ior_output(rates, *, what="write", best=None, tasks=8, each=4, aggregate=None):
     """As ``ior-output.c`` prints it."""
     rows = "\n".join(
         f"{what:<10}{rate:<10.2f} 2097152    2048.00    0.02       9.69       0.01       9.73"
@@ -42,7 +42,8 @@ def ior_output(rates, *, what="write", best=None, tasks=8, each=4):
     )
     top = max(rates) if best is None else best
     line = f"Max {what.capitalize()}: {top:.2f} MiB/sec ({top * MIB / 1e6:.2f} MB/sec)"
-    return IOR.format(rows=rows, best=line, tasks=tasks, each=each)
+    size = "" if aggregate is None else f"\taggregate filesize = {aggregate}\n"
+    return IOR.format(rows=rows, best=line, tasks=tasks, each=each, aggregate=size)
 
 
 @given(st.lists(st.floats(0.01, 1e7), min_size=1, max_size=4), st.sampled_from(["write", "read"]))
@@ -84,6 +85,20 @@ def test_ior_prints_and_is_read(rates, what):
             "'write     421.05     2097152    2048.00    0.02       9.69       0.01       9.73'",
         ),
         (
+            ior_output([421.05]).replace("9.73       0", "0.00       0"),
+            "ior output, line 10: the row cannot be: 'write     421.05     2097152    2048.00    "
+            "0.02       9.69       0.01       0.00       0'",
+        ),
+        (
+            ior_output([421.05]).replace("421.05     2097152", "1e400     2097152"),
+            "ior output, line 10: the row cannot be: 'write     1e400     2097152    2048.00    "
+            "0.02       9.69       0.01       9.73       0'",
+        ),
+        (
+            ior_output([421.05], aggregate="1 MiB"),
+            "ior output, line 1: write: 1048576 bytes in 9.73 s are not 421.05 MiB/s",
+        ),
+        (
             ior_output([421.05]).replace("Began:", "ior ERROR: open() failed"),
             "ior output, line 3: IOR reports an error: "
             "'ior ERROR: open() failed Tue Oct 24 18:05:35 2017'",
@@ -101,13 +116,25 @@ def test_ior_not_understood(text, message):
 @pytest.mark.parametrize(
     ("case", "facts"),
     [
-        ("easy-write-3.1.0", [("3.1.0", 2, 421.05, None)]),
-        ("posix-3.0.1", [("3.0.1", 1, 75.82, 85.18)]),
-        ("stonewall-easy-read-3.1.0", [("3.1.0", 1000, None, 167547.29)]),
-        ("two-runs-one-file-3.1.0", [("3.1.0", 100, 5645.32, None), ("3.1.0", 100, None, 4799.99)]),
+        ("easy-write-3.1.0", [("3.1.0", 2, 421.05, None, 4 << 30, None)]),
+        ("posix-3.0.1", [("3.0.1", 1, 75.82, 85.18, 1 << 20, None)]),
+        (
+            "stonewall-easy-read-3.1.0",
+            [("3.1.0", 1000, None, 167547.29, 125 << 40, 103056146432000)],
+        ),
+        (
+            "two-runs-one-file-3.1.0",
+            [
+                ("3.1.0", 100, 5645.32, None, 2000 << 30, None),
+                ("3.1.0", 100, None, 4799.99, 2000 << 30, None),
+            ],
+        ),
         (
             "verbose-2400-tasks-2.10.3",
-            [("2.10.3", 2400, 946730.77, None), ("2.10.3", 2400, None, 873797.73)],
+            [
+                ("2.10.3", 2400, 946730.77, None, 484734035558400, None),
+                ("2.10.3", 2400, None, 873797.73, 484734035558400, None),
+            ],
         ),
     ],
 )
@@ -119,6 +146,8 @@ def test_ior_captures(samples, case, facts):
             run.version,
             run.tasks,
             *(side and side.bytes_per_second / MIB for side in (run.write, run.read)),
+            run.aggregate_bytes,
+            run.moved_bytes,
         )
         for run in runs
     ]
@@ -164,6 +193,15 @@ def test_elbencho():
         (
             ELBENCHO.replace("          Total MiB        :     905632    1048576\n", ""),
             "elbencho output, line 3: READ: has a throughput without a total, or the reverse",
+        ),
+        (
+            ELBENCHO.replace("      99973", "          0"),
+            "elbencho output, line 3: READ: it took less than a millisecond, so it was not timed",
+        ),
+        (
+            ELBENCHO.replace("      10488", "9" * 400),
+            "elbencho output, line 5: no such number can be: "
+            f"{'Throughput MiB/s :      10572' + '9' * 171!r}",
         ),
         (
             ELBENCHO.replace("IOPS", "Elapsed ms"),
@@ -242,6 +280,45 @@ def test_recorded():
             {"seconds": 60},
             "site.json:1: 60 s do not fit between start and end, 16 s apart",
         ),
+        (
+            {"seconds": 0.1},
+            "site.json:1: 0.1 s are too few: start and end are 16 s apart; give the seconds in "
+            "which all the bytes were moved, and the times when that began and ended",
+        ),
+        (
+            {"end": "2026-11-30T12:16:19Z"},
+            "site.json:1: 15.5 s are too few: start and end are 7216 s apart; give the seconds in "
+            "which all the bytes were moved, and the times when that began and ended",
+        ),
+        (
+            {"start": 1, "end": 2, "seconds": 0.001},
+            "site.json:1: 0.001 s are too few: start and end are 1 s apart; give the seconds in "
+            "which all the bytes were moved, and the times when that began and ended",
+        ),
+        (
+            {"start": 1, "end": 1, "seconds": 1},
+            "site.json:1: end is not after start; give both to the second, of a run of several "
+            "seconds",
+        ),
+        (
+            {"start": "2026-11-30T10:16:20Z"},
+            "site.json:1: end is not after start; give both to the second, of a run of several "
+            "seconds",
+        ),
+        (
+            {"start": 1796033763000},
+            "site.json:1: start: 1796033763000 is no number of seconds since 1970",
+        ),
+        (
+            {"seconds": 1e-320, "start": 1, "end": 1.5},
+            "site.json:1: 9.99989e-321 s are too few: start and end are 0.5 s apart; give the "
+            "seconds in which all the bytes were moved, and the times when that began and ended",
+        ),
+        (
+            {"bytes": 10**30},
+            "site.json:1: bytes: 1000000000000000000000000000000 is no amount of data; "
+            "write 64GiB or whole bytes",
+        ),
         ({"seconds": 0}, "site.json:1: seconds: 0 is no length of time; write 15.6 or 15.6s"),
         ({"bytes": 0}, "site.json:1: bytes: 0 is no amount of data; write 64GiB or whole bytes"),
         (
@@ -265,3 +342,38 @@ def test_recorded_refused(changes, message):
         recorded.parse(json.dumps(RECORD | changes), name="site.json")
 
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("seconds", [14, 15.5, 16, 17])
+def test_recorded_seconds_that_fit(seconds):
+    """Start and end may be rounded, and a part of the run may move nothing."""
+    run = recorded.parse(json.dumps(RECORD | {"seconds": seconds}), name="site.json")
+
+    assert run.bytes_per_second == (128 << 30) / seconds
+
+
+WRITE = json.dumps(RECORD | {"direction": "write"})
+
+
+def test_recorded_of_both_directions():
+    """One of each, in the order given."""
+    runs = recorded.parse_all([("w.json", WRITE), ("r.json", json.dumps(RECORD))])
+
+    assert runs == (
+        recorded.parse(WRITE, name="w.json"),
+        recorded.parse(json.dumps(RECORD), name="r.json"),
+    )
+
+
+def test_recorded_twice():
+    """Two of one direction: none of them may win; and the problems of every file are told."""
+    with pytest.raises(InputError) as raised:
+        recorded.parse_all(
+            [("a.json", WRITE), ("b.json", "tool: x\n\0"), ("c.json", WRITE), ("d.json", "")]
+        )
+
+    assert str(raised.value).splitlines() == [
+        "b.json:2: is not YAML: a control character (code 0x00)",
+        "c.json: is a write run, and so is a.json; give one result a direction",
+        "d.json:1: the file is empty",
+    ]

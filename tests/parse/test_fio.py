@@ -150,6 +150,18 @@ WHOLE = output(job(read=side(1 << 30, 1000)))
             "so it is not known",
         ),
         (
+            output(job(read=side(1 << 30, 1000) | {"io_bytes": 10**400})),
+            f"fio output: job scratch: read io_bytes is {10**400}, not a count",
+        ),
+        (
+            output(job(read=side(1 << 30, 1000) | {"runtime": float("nan")})),
+            "fio output: job scratch: read runtime is nan, not a count",
+        ),
+        (
+            WHOLE.replace('"error": 0', f'"error": {"9" * 5000}'),
+            "fio output: the JSON holds a number that is none of fio's",
+        ),
+        (
             WHOLE.replace('"error": 0', '"error": 5, "error": 0'),
             "fio output: the key 'error' comes twice in one object",
         ),

@@ -63,7 +63,7 @@ def test_ss_not_understood(text, message):
 MEMINFO = "MemTotal: {} kB\nMemFree: 2 kB\nBuffers: 3 kB\nCached: 4 kB\n"
 
 
-@given(st.integers(0, 1 << 40))
+@given(st.integers(1, 1 << 40))
 def test_meminfo(total):
     """kB is 1024 bytes; what an old kernel does not print is not known."""
     assert meminfo.parse(MEMINFO.format(total)) == meminfo.MemInfo(
@@ -83,6 +83,10 @@ def test_meminfo_huge_pages():
     [
         ("MemFree: 2 kB\n", "meminfo output: there is no MemTotal; the file is not whole"),
         ("MemTotal: 2\n", "meminfo output: MemTotal has no unit"),
+        (
+            MEMINFO.format(0),
+            "meminfo output: MemTotal is 0, so no cache can be told from it",
+        ),
         (
             "MemTotal: x kB\n",
             "meminfo output, line 1: not a 'Name: value kB' row: 'MemTotal: x kB'",

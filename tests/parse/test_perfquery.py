@@ -153,7 +153,7 @@ def outputs(draw):
                 cap,
                 cap2,
                 counted,
-                table.unmeasured(frozenset(counted), cap, cap2),
+                table.unmeasured(frozenset(counted), cap, cap2, extended=extended),
                 line,
             )
         )
@@ -276,6 +276,29 @@ def test_extended_set_of_a_port_without_it_is_not_measured():
     assert block.unsupported == frozenset(EXTENDED)
 
 
+@pytest.mark.parametrize(
+    ("masks", "unsupported"),
+    [
+        ("(CapMask: 0x1000)", EXTENDED),
+        ("(CapMask: 0x1000 CapMask2: 0x0000000)", EXTENDED),
+        ("(CapMask: 0x1400)", []),
+        ("(CapMask: 0x1400 CapMask2: 0x0000000)", []),
+        ("", []),
+    ],
+)
+def test_zeros_of_the_extended_set_are_measured_only_where_it_is_there(masks, unsupported):
+    """An older perfquery prints no CapMask2; without CapMask nothing can be said."""
+    text = render(f"Port extended counters: Lid 2 port 3 {masks}", 3, dict.fromkeys(EXTENDED, 0))
+    cap = int(masks[12:16], 16) if masks else None
+
+    assert parse(text) == (
+        CounterBlock(
+            "extended", Lid(2), 3, cap, 0 if "CapMask2" in masks else None,
+            dict.fromkeys(EXTENDED, 0), frozenset(unsupported), 1,
+        ),
+    )  # fmt: skip
+
+
 def test_names_of_the_first_ofed_are_todays():
     old = {today: name for name, today in table.HISTORIC_NAMES.items()}
     names = {old.get(name, name): 7 for name in HEALTHY if name[:8] not in {"CounterS", "PortXmit"}}
@@ -347,6 +370,9 @@ def test_captures_of_the_world(samples):
         "PortXmitWait",
         "QP1Dropped",
     }
+    for name in read:
+        for block in parse(samples("perfquery", f"{name}.txt")):
+            assert not block.unsupported & set(table.DATA_COUNTERS), name
     (stamped,) = parse(samples("perfquery", "x-old-with-timestamp-line.txt"))
     assert stamped.warnings == (ParseWarning(12, "timestamp 1264494583.110014"),)
 

@@ -180,7 +180,43 @@ def test_accepted():
             render(MIB, 368_000, 0, 194.44, 0.023179),
             {"duration": 10},
             Refused(
-                "368000 messages at that rate take 15.9 s, longer than the run of 10 s",
+                "368000 messages at that rate take 15.9 s, but a run of 10 s measures 6 s "
+                "of it",
+                "give both ends the same -D, and neither of them -n",
+            ),
+        ),
+        (
+            render(MIB, 1, 0, 190.0, 0.022650),
+            {},
+            Refused(
+                "1 messages at that rate take 4.42e-05 s, but a run of 30 s measures 16 s "
+                "of it",
+                "give both ends the same -D, and neither of them -n",
+            ),
+        ),
+        (
+            render(MIB, 2000, 0, 190.0, 0.022650),
+            {},
+            Refused(
+                "2000 messages at that rate take 0.0883 s, but a run of 30 s measures 16 s "
+                "of it",
+                "give both ends the same -D, and neither of them -n",
+            ),
+        ),
+        (
+            render(MIB, 368_000, 0, 194.44, 0.023179),
+            {"duration": 12},
+            Refused(
+                "368000 messages at that rate take 15.9 s, but a run of 12 s measures 6 s of it",
+                "give both ends the same -D, and neither of them -n",
+            ),
+        ),
+        (
+            render(MIB, 1000, 0, 194.44, 0.023179, title="RDMA_Write Bidirectional BW Test"),
+            {"bidirectional": True},
+            Refused(
+                "1000 messages at that rate take 0.0431 s, but a run of 30 s measures 16 s "
+                "of it",
                 "give both ends the same -D, and neither of them -n",
             ),
         ),
@@ -227,6 +263,28 @@ def test_accepted():
 def test_refused(text, asked, refused):
     """What is not the measurement asked for, in the words of the report."""
     assert take(text, **asked) == refused
+
+
+@given(duration=st.integers(1, 600), stretch=st.floats(0.85, 1.15), average=st.floats(0.2, 390.0))
+def test_the_window_of_a_run(duration, stretch, average):
+    """The middle of a run, whole seconds left out at each end, is what its iterations fill."""
+    window = (duration - 2 * (duration // 4)) * stretch
+    count = max(1, round(average * 125e6 * window / 4096))
+    text = render(4096, count, 0, average, average * 125 / 4096)
+    (row,) = parse(text).rows
+
+    assert take(text, message=4096, duration=duration) == row
+    assert isinstance(take(text, message=4096, duration=4 * duration), Refused)
+    assert isinstance(take(text, message=4096, duration=duration / 4), Refused)
+    # a run of a number of iterations lasts as long as it lasts
+    assert take(text, message=4096, duration=None) == row
+
+
+@pytest.mark.parametrize("average", ["1e400", "9" * 41, "-nan", "-inf", "9" * 41 + ".00"])
+def test_a_number_that_cannot_be(average):
+    """No row is made of it."""
+    with pytest.raises(ParseError):
+        parse(HEADER.format("Gb") + f" 1048576  10  0.00  {average}  0.000119\n")
 
 
 @pytest.mark.parametrize(
@@ -395,8 +453,13 @@ RXE = {
     "01-write-loop-default-depth-gbits": "no message was completed",
     "03-write-loop-t4-gbits": (96, 0.27),
     "05-write-loop-t4-bidir-gbits": (48, 0.27),
+    "06-write-loop-t4-bidir-MB": (48, 0.2646605824),
     "07-read-loop-t4-gbits": (48, 0.13),
+    "09-read-loop-t4-bidir-gbits": (64, 0.31),
     "10-write-wire-t4-gbits": (28, 0.07805),
+    "13-read-wire-t4-gbits": (2, 0.005534),
+    "14-write-wire-rdmacm-gbits": (20, 0.055829),
+    "18-write-wire-q1-s65536-D5-default-depth": (197, 0.034242),
     "34-server-killed-KILL": "the client ended with exit code 1: ethernet_read_keys",
     "35-server-killed-TERM": "the client ended with exit code 1: ethernet_read_keys",
     "38-link-down-mid-run": "perftest output, line 35: the last line is cut",
@@ -407,9 +470,15 @@ RXE = {
     "45-bad-gid-index": "the client ended with exit code 1: Failed to modify QP",
     "50-out-json": (776, 0.14),
     "52-output-bandwidth": "perftest output, line 1: a bare number",
+    "53-no-F-flag": (1048, 0.18312331264),
     "54-cpu-util": (1136, 0.2),
+    "64-write-loop-default-depth-s65536-D5": (688, 0.12),
+    "68-write-veth-rxe2-to-rxe1": (478, 0.083429),
     "69-read-veth-rxe2-to-rxe1": "the client ended with exit code 1: Device not recognized",
     "72-read-veth-o1-q4": (649, 0.11),
+    "73-read-veth-q1": (337, 0.058645),
+    "74-read-veth-o1-q4-1MB": (37, 0.1),
+    "76-write-veth-1MB": (46, 0.12),
     "78-write-wire-final-recipe": (31, 0.005383),
 }
 

@@ -40,7 +40,7 @@ _PLUGIN = re.compile(r"event_plugin_name(?:\s*=\s*|\s+)(.*?)\s*\Z")
 _CONFIGURED = re.compile(r"(\S+) tables configured on all switches\s*\Z")
 _MANAGER = re.compile(r"AR Manager - Configuration cycle\b.*completed")
 _ENABLED = re.compile(
-    r"(Adaptive Routing|Hashe?d Based Forwarding) is enabled on (\d+) switch(?:es)?\.?\s*\Z",
+    r"(Adaptive Routing|Hashe?d Based Forwarding) is enabled on (\d{1,9}) switch(?:es)?\.?\s*\Z",
     re.IGNORECASE,
 )
 _FAR_ROW = re.compile(r"0x[0-9a-fA-F]+\s+\d+\s+([A-Za-z]\w*)(?:\s+\S+)*\s*\Z")

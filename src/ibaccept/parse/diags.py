@@ -16,6 +16,8 @@ ROW = re.compile(r"(?P<key>[^:]+):(?P<dots>\.*)(?P<value>.*)\Z")
 """A dotted row: ``LinkWidthActive:.................4X``."""
 
 _ERROR = re.compile(r"(?:[\w./-]+: )?(?:iberror|ibpanic|IBPANIC|IBERROR): ")
+_DIGITS = re.compile(r"\d{65}")
+"""More digits than any field holds; the longest text field, a node's description, has 64."""
 _NOISE = re.compile(r"(?:ibwarn: \[\d+\] |\S+\.c:\d+; )")
 
 
@@ -32,13 +34,25 @@ def is_noise(line: str) -> bool:
     return _NOISE.match(line) is not None
 
 
+def refuse_long_numbers(tool: str, text: str) -> None:
+    """Python converts 4300 digits at most, and has no finite float of more than 309.
+
+    Raises:
+        ParseError: a number is longer than any of an output can be.
+    """
+    if found := _DIGITS.search(text):
+        number = text.count("\n", 0, found.start()) + 1
+        line = text.split("\n")[number - 1]
+        raise ParseError(tool, "no such number can be", line=number, text=line)
+
+
 def numbered(tool: str, text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of an output with their 1-based numbers, without line ends.
 
     Raises:
-        ParseError: nothing was printed, the tool says that it failed, or the last line has no
-            line end. Every tool ends each line, so such a line is cut and its number may lack
-            digits.
+        ParseError: nothing was printed, the tool says that it failed, a number is longer than any
+            can be, or the last line has no line end. Every tool ends each line, so such a line is
+            cut and its number may lack digits.
     """
     if not text.strip():
         raise ParseError(
@@ -54,6 +68,7 @@ def numbered(tool: str, text: str) -> Iterator[tuple[int, str]]:
                 line=number,
                 text=line,
             )
+    refuse_long_numbers(tool, text)
     if lines[-1]:
         raise ParseError(
             tool,

@@ -121,7 +121,9 @@ class _Reader:
         rate, total = self.number("Throughput MiB/s"), self.number("Total MiB")
         if (rate is None) != (total is None):
             raise self.wrong("has a throughput without a total, or the reverse")
-        if rate is not None and total is not None and last > 0 and self.differs(total, last, rate):
+        if rate is not None and last <= 0:
+            raise self.wrong("it took less than a millisecond, so it was not timed")
+        if rate is not None and total is not None and self.differs(total, last, rate):
             raise self.wrong(f"{total:g} MiB in {last:g} s are not {rate:g} MiB/s")
         return ElbenchoPhase(
             self.name,

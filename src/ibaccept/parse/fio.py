@@ -25,6 +25,8 @@ _VERSION = re.compile(r"fio-(?P<major>\d+)\.\d+")
 _KIB = 1 << 10
 _BYTES_SINCE = 3
 _SUM = "All clients"
+_LIMIT = 1 << 64
+"""fio counts in 64 bits."""
 _TOLERANCE = 0.01
 _SINGLE = frozenset(
     {"fio version", "jobs", "client_stats", "jobname", "groupid", "error", "read", "write"}
@@ -176,6 +178,8 @@ def _object(text: str) -> tuple[dict[str, Any], tuple[ParseWarning, ...]]:
         ) from None
     except RecursionError:
         raise ParseError(TOOL, "the JSON is nested too deeply to be fio's") from None
+    except ValueError:  # Python converts 4300 digits at most
+        raise ParseError(TOOL, "the JSON holds a number that is none of fio's") from None
     if re.search(r"^\{", text[end:], re.MULTILINE):
         raise ParseError(TOOL, "a second JSON object; one run at a time")
     before = enumerate(text[: start.start()].splitlines(), 1)
@@ -243,7 +247,7 @@ def _moved(
 
 def _count(name: str, values: Mapping[str, Any], key: str, within: str = "") -> int:
     value = values.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LIMIT:
         where = f"{within} {key}".strip()
         raise ParseError(TOOL, f"job {name}: {where} is {value!r}, not a count")
     return value
@@ -251,4 +255,6 @@ def _count(name: str, values: Mapping[str, Any], key: str, within: str = "") -> 
 
 def _percent(entry: Mapping[str, Any], key: str) -> float | None:
     value = entry.get(key)
-    return float(value) if isinstance(value, int | float) else None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < _LIMIT:
+        return None
+    return float(value)

@@ -20,11 +20,11 @@ from ibaccept.parse.ibnetdiscover import NodeRecord, PortRecord, Topology
 TOOL = ".lst"
 
 _END = (
-    r"\{ (?P<type%s>CA-SM|SW-SM|CA|SW|Rt|RT) Ports:(?P<ports%s>[0-9a-fA-F]+) "
-    r"SystemGUID:(?P<system%s>[0-9a-fA-F]+) NodeGUID:(?P<node%s>[0-9a-fA-F]+) "
-    r"PortGUID:(?P<port%s>[0-9a-fA-F]+) VenID:[0-9a-fA-F]+ DevID:[0-9a-fA-F]+ "
-    r"Rev:[0-9a-fA-F]+ \{(?P<name%s>.*?)\} LID:(?P<lid%s>[0-9a-fA-F]+) "
-    r"PN:(?P<number%s>[0-9a-fA-F]+) \}"
+    r"\{ (?P<type%s>CA-SM|SW-SM|CA|SW|Rt|RT) Ports:(?P<ports%s>[0-9a-fA-F]{1,4}) "
+    r"SystemGUID:(?P<system%s>[0-9a-fA-F]{1,16}) NodeGUID:(?P<node%s>[0-9a-fA-F]{1,16}) "
+    r"PortGUID:(?P<port%s>[0-9a-fA-F]{1,16}) VenID:[0-9a-fA-F]+ DevID:[0-9a-fA-F]+ "
+    r"Rev:[0-9a-fA-F]+ \{(?P<name%s>.*?)\} LID:(?P<lid%s>[0-9a-fA-F]{1,4}) "
+    r"PN:(?P<number%s>[0-9a-fA-F]{1,4}) \}"
 )
 _LINE = re.compile(
     f"{_END.replace('%s', 'A')} {_END.replace('%s', 'B')}"

@@ -23,6 +23,7 @@ from functools import lru_cache
 
 from ibaccept.model import UNICAST_LIDS, Guid, Lid, NodeType, PhysState, PortState, Speed, Width
 from ibaccept.parse import ParseError, ParseWarning
+from ibaccept.parse.diags import refuse_long_numbers
 
 TOOL = "iblinkinfo"
 
@@ -110,6 +111,7 @@ def parse(text: str) -> LinkInfo:
     Raises:
         ParseError: a line that is not understood or is cut, or no row at all.
     """
+    refuse_long_numbers(TOOL, text)
     rows: list[LinkRow] = []
     warnings: list[ParseWarning] = []
     header: _Header | None = None

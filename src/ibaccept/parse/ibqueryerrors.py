@@ -52,7 +52,7 @@ _SUMMARY = (
 _PMA = re.compile(r"## +(\d+) PMA query failures\s*\Z")
 _PMA_WARNING = re.compile(
     r"ibwarn: \[\d+\] \w+: (?P<query>\S+) query failed on (?P<name>.*), "
-    r"(?:Lid (?P<lid>\d+)|DR path .*) port (?P<port>\d+)\s*\Z"
+    r"(?:Lid (?P<lid>\d{1,9})|DR path .*) port (?P<port>\d{1,9})\s*\Z"
 )
 
 _SWEEP = re.compile(r"\S+\.c:\d+; ")

@@ -27,9 +27,9 @@ _START = b"Unicast lids ["
 _MULTICAST = "Multicast mlids ["
 _HEADER = re.compile(
     r"Unicast lids \[0x([0-9a-f]+)-0x([0-9a-f]+)\] of switch "
-    r"(Lid (\d+)|DR path slid \d+; dlid \d+; [\d,]+|.+?) guid 0x([0-9a-f]{16}) \((.*)\):\s*\Z"
+    r"(Lid (\d{1,5})|DR path slid \d+; dlid \d+; [\d,]+|.+?) guid 0x([0-9a-f]{16}) \((.*)\):\s*\Z"
 )
-_TRAILER = re.compile(r"(\d+) (?:valid )?lids dumped ?\Z")
+_TRAILER = re.compile(r"(\d{1,9}) (?:valid )?lids dumped ?\Z")
 _TITLES = ("Lid  Out   Destination", "Port     Info")
 _ERROR = re.compile(r"(?:.*: )?iberror: failed: .+|ibpanic: .+|SubnGet\(.*\) failed.*")
 _WARNING = re.compile(r"ibwarn: \[\d+\] .+")

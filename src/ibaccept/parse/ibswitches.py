@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ibaccept.model import UNICAST_LIDS, Guid, Lid
 from ibaccept.parse import ParseError
+from ibaccept.parse.diags import refuse_long_numbers
 
 TOOL = "ibswitches"
 
@@ -50,6 +51,7 @@ def parse(text: str) -> tuple[SwitchRow, ...]:
     Raises:
         ParseError: a line that is not understood or is cut, a GUID twice, or no switch at all.
     """
+    refuse_long_numbers(TOOL, text)
     rows: dict[Guid, SwitchRow] = {}
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.replace("\r", "").strip()

@@ -12,6 +12,7 @@ settings, task lists and comments: they are passed over, warnings are kept, an E
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,11 +33,24 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _MAX = re.compile(
     r"Max (?P<what>Write|Read):\s+(?P<mib>\d+\.\d+) MiB/sec \((?P<mb>\d+\.\d+) MB/sec\)\s*"
 )
+_AGGREGATE = re.compile(r"(?P<amount>\d{1,15}(?:\.\d{1,9})?) (?P<unit>bytes|[KMGTP]iB)")
+_BYTES = {
+    "bytes": 1,
+    "KiB": 1 << 10,
+    "MiB": 1 << 20,
+    "GiB": 1 << 30,
+    "TiB": 1 << 40,
+    "PiB": 1 << 50,
+}
 _MOVED = re.compile(r".*WARNING: Using actual aggregate bytes moved = (?P<bytes>\d+)\.?\s*")
 _WARNING = re.compile(r".*\bWARNING\b.*")
 _ERROR = re.compile(r".*\bERROR\b.*")
 _CLIENTS = re.compile(r"(?P<tasks>\d+)(?: \((?P<each>\d+) per node\))?")
 _MIB = 1 << 20
+_DIGIT = 0.01
+"""Seconds: the last digit of ``total(s)``; that of the rate is a MiB/s with ``-v``."""
+_AMOUNT = 0.01
+"""The amount has two decimals, so it can be off by half a percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +78,9 @@ class IorRun:
         tasks_per_node: None where it was not printed.
         write: None where it was not run: that is no measurement of 0.
         read: as ``write``.
-        moved_bytes: where stonewalling ended it early; None where all was moved.
+        aggregate_bytes: of all tasks, in one repetition; printed with two decimals (``1.95 TiB``).
+            None where it was not printed.
+        moved_bytes: where that is not what was moved (stonewalling ended it early); else None.
         warnings: what IOR warns of.
     """
 
@@ -73,6 +89,7 @@ class IorRun:
     tasks_per_node: int | None
     write: IorResult | None
     read: IorResult | None
+    aggregate_bytes: int | None = None
     moved_bytes: int | None = None
     warnings: tuple[ParseWarning, ...] = ()
 
@@ -120,7 +137,10 @@ class _Run:
         numbers = _NUMBER.fullmatch(bandwidth) and _NUMBER.fullmatch(total)
         if len(words) != len(columns) or not numbers:
             raise ParseError(TOOL, "not a row of the table", line=number, text=line)
-        return float(bandwidth) * _MIB, float(total)
+        rate, seconds = float(bandwidth) * _MIB, float(total)
+        if not (math.isfinite(rate) and 0 < seconds < math.inf):
+            raise ParseError(TOOL, "the row cannot be", line=number, text=line)
+        return rate, seconds
 
     def set_best(self, number: int, line: str, match: re.Match[str]) -> None:
         mib, mb = float(match["mib"]), float(match["mb"])
@@ -146,13 +166,18 @@ class _Run:
         tasks, each = _tasks(self.settings)
         if tasks is None:
             raise cut("does not tell its number of tasks")
-        results = {name: _result(name, self) for name in found}
+        aggregate = _aggregate(self.settings)
+        moved = aggregate if self.moved is None else self.moved
+        if self.moved is not None and sum(map(len, self.rows.values())) > 1:
+            moved = None  # of which of the rows is not told
+        results = {name: _result(name, self, moved) for name in found}
         return IorRun(
             self.version,
             tasks,
             each,
             results.get("write"),
             results.get("read"),
+            aggregate,
             self.moved,
             tuple(self.warnings),
         )
@@ -169,7 +194,19 @@ def _tasks(settings: Mapping[str, str]) -> tuple[int | None, int | None]:
     )
 
 
-def _result(name: str, run: _Run) -> IorResult:
+def _aggregate(settings: Mapping[str, str]) -> int | None:
+    match = _AGGREGATE.fullmatch(settings.get("aggregate filesize", ""))
+    return None if match is None else round(float(match["amount"]) * _BYTES[match["unit"]])
+
+
+def _agree(moved: int, rate: float, seconds: float) -> bool:
+    """True where bytes, bytes a second and seconds fit each other as far as they were printed."""
+    least, most = (max(0.0, rate - _MIB), seconds - _DIGIT), (rate + _MIB, seconds + _DIGIT)
+    low, high = least[0] * max(0.0, least[1]), most[0] * most[1]
+    return low * (1 - _AMOUNT) <= moved <= high * (1 + _AMOUNT)
+
+
+def _result(name: str, run: _Run, moved: int | None) -> IorResult:
     rows = run.rows[name]
     best = run.best[name]
     # with -v the table is in whole MiB/s
@@ -177,6 +214,13 @@ def _result(name: str, run: _Run) -> IorResult:
         raise ParseError(
             TOOL, f"'Max {name.capitalize()}' is not the best row of the table", line=run.line
         )
+    for rate, seconds in rows:
+        if moved is not None and not _agree(moved, rate, seconds):
+            raise ParseError(
+                TOOL,
+                f"{name}: {moved} bytes in {seconds:g} s are not {rate / _MIB:g} MiB/s",
+                line=run.line,
+            )
     return IorResult(best, tuple(seconds for _, seconds in rows), tuple(rate for rate, _ in rows))
 
 

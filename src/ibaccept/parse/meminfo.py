@@ -65,6 +65,8 @@ def parse(text: str) -> MemInfo:
             raise ParseError(TOOL, f"{name} has no unit")
         return value * _KIB
 
+    if not size("MemTotal"):
+        raise ParseError(TOOL, "MemTotal is 0, so no cache can be told from it")
     pages = rows.get("HugePages_Total", (0, False))[0]
     return MemInfo(
         size("MemTotal"),

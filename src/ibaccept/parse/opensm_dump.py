@@ -31,10 +31,10 @@ FDBS = "opensm.fdbs"
 
 _LFTS_START = b"Unicast lids ["
 _LFTS_HEADER = re.compile(
-    r"Unicast lids \[0-(\d+)\] of switch Lid (\d+) guid 0x([0-9a-f]{16}) \('(.*)'\):\s*\Z"
+    r"Unicast lids \[0-(\d{1,5})\] of switch Lid (\d{1,5}) guid 0x([0-9a-f]{16}) \('(.*)'\):\s*\Z"
 )
 _AFTER_PORT = int.from_bytes(b" #", "little")
-_LFTS_TRAILER = re.compile(r"(\d+) lids dumped\Z")
+_LFTS_TRAILER = re.compile(r"(\d{1,6}) lids dumped\Z")
 
 
 def parse_lfts(text: Text) -> tuple[SwitchTable, ...]:

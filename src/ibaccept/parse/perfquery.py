@@ -194,7 +194,9 @@ def _finish(block: _Block) -> CounterBlock:
             )
     unsupported: frozenset[str] = frozenset()
     if kind in {"basic", "extended"}:
-        unsupported = table.unmeasured(frozenset(block.rows), cap, cap2)
+        unsupported = table.unmeasured(
+            frozenset(block.rows), cap, cap2, extended=kind == "extended"
+        )
     return CounterBlock(
         kind,
         None if lid is None else Lid(int(lid["dec"]) if lid["dec"] else int(lid["hex"], 16)),

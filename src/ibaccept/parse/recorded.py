@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ibaccept.errors import InputError
 from ibaccept.nodeset import expand
 from ibaccept.suggest import did_you_mean
 from ibaccept.units import Duration, Size
@@ -35,6 +36,12 @@ REQUIRED = ("tool", "nodes", "direction", "bytes", "seconds", "start", "end")
 OPTIONAL = ("per_client",)
 _CLOCK = 1.0
 """Seconds by which start and end may be rounded."""
+_LAST = 1 << 40
+"""Seconds since 1970: tens of thousands of years, so milliseconds are none."""
+_MOST = 1 << 80
+"""Bytes."""
+_LEAST = 0.9
+"""Share of the time from start to end over which the bytes were moved, at least."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +83,41 @@ def parse(text: str, *, name: str) -> RecordedRun:
 
     Raises:
         InputError: not YAML; or every problem: a key unknown, missing or of another type, no
-            node, a node twice, an end before the start, more seconds than lie between, or bytes
-            of clients that are not the whole.
+            node, a node twice, an end not after the start, seconds that are not about those
+            between, or bytes of clients that are not the whole.
     """
     return _Reader(loads(text, name=name)).read()
+
+
+def parse_all(files: Iterable[tuple[str, str]]) -> tuple[RecordedRun, ...]:
+    """Read the results of one job, at most one a direction.
+
+    Args:
+        files: how messages call each file, and its text.
+
+    Raises:
+        InputError: every problem of every file, or two results of one direction.
+    """
+    runs: dict[Direction, tuple[str, RecordedRun]] = {}
+    problems: list[str] = []
+    for name, text in files:
+        try:
+            run = parse(text, name=name)
+        except InputProblemsError as error:
+            problems += error.problems
+            continue
+        except InputError as error:
+            problems.append(str(error))
+            continue
+        if run.direction in runs:
+            problems.append(
+                f"{name}: is a {run.direction} run, and so is {runs[run.direction][0]}; "
+                "give one result a direction"
+            )
+        runs.setdefault(run.direction, (name, run))
+    if problems:
+        raise InputProblemsError(problems)
+    return tuple(run for _, run in runs.values())
 
 
 class _Reader:
@@ -120,11 +158,7 @@ class _Reader:
         total, seconds = self.size("bytes"), self.seconds()
         start, end = self.time("start"), self.time("end")
         self.check()
-        if end - start + _CLOCK < seconds:
-            self.problem(
-                f"{seconds:g} s do not fit between start and end, {end - start:g} s apart",
-                "seconds",
-            )
+        self.compare_times(seconds, end - start)
         if per_client is not None:
             self.compare(per_client, nodes, total)
         self.check()
@@ -167,7 +201,7 @@ class _Reader:
         except ValueError as error:
             self.problem(f"{where[-1]}: {error}", *where)
             return 1
-        if isinstance(found, bool) or not isinstance(found, int) or found <= 0:
+        if isinstance(found, bool) or not isinstance(found, int) or not 0 < found < _MOST:
             self.problem(
                 f"{where[-1]}: {value!r} is no amount of data; write 64GiB or whole bytes", *where
             )
@@ -181,7 +215,11 @@ class _Reader:
         except ValueError as error:
             self.problem(f"seconds: {error}", "seconds")
             return math.nan
-        if isinstance(found, bool) or not isinstance(found, int | float) or found <= 0:
+        if (
+            isinstance(found, bool)
+            or not isinstance(found, int | float)
+            or not 0 < found < math.inf
+        ):
             self.problem(f"seconds: {value!r} is no length of time; write 15.6 or 15.6s", "seconds")
             return math.nan
         return float(found)
@@ -189,6 +227,9 @@ class _Reader:
     def time(self, key: str) -> float:
         value = self.values[key]
         if isinstance(value, int | float) and not isinstance(value, bool):
+            if not 0 <= value < _LAST:
+                self.problem(f"{key}: {value!r} is no number of seconds since 1970", key)
+                return math.nan
             return float(value)
         try:
             moment = dt.datetime.fromisoformat(str(value))
@@ -199,6 +240,25 @@ class _Reader:
             self.problem(f"{key}: {value!r} has no zone; write Z or +01:00 behind it", key)
             return math.nan
         return moment.timestamp()
+
+    def compare_times(self, seconds: float, between: float) -> None:
+        """Two ways to say how long it took: start and end may be rounded, seconds may not."""
+        if between <= 0:
+            self.problem(
+                "end is not after start; give both to the second, of a run of several seconds",
+                "end",
+            )
+        elif seconds > between + _CLOCK:
+            self.problem(
+                f"{seconds:g} s do not fit between start and end, {between:g} s apart", "seconds"
+            )
+        elif seconds < max(_LEAST * between - _CLOCK, between / 2):
+            self.problem(
+                f"{seconds:g} s are too few: start and end are {between:g} s apart; give the "
+                "seconds in which all the bytes were moved, and the times when that began and "
+                "ended",
+                "seconds",
+            )
 
     def compare(self, per_client: Mapping[str, int], nodes: tuple[str, ...], total: int) -> None:
         if set(per_client) != set(nodes):

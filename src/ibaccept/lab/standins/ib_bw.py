@@ -126,7 +126,7 @@ class Test:
         self.qps = int(given.get("qps", "1"))
         self.size = int(given.get("size", "65536"))
         self.seconds = int(given.get("seconds", "0"))
-        self.margin = float(given.get("margin", self.seconds / 4))
+        self.margin = float(given.get("margin", self.seconds // 4))
         default = "1000" if self.read else "5000"
         self.iterations = 0 if self.seconds else int(given.get("iterations", default))
         depth = int(given.get("depth", "128"))

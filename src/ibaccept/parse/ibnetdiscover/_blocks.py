@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ibaccept.model import Guid, NodeType, Speed
 from ibaccept.parse import ParseError, ParseWarning
+from ibaccept.parse.diags import refuse_long_numbers
 from ibaccept.parse.ibnetdiscover._records import (
     NOISE,
     TOOL,
@@ -81,6 +82,7 @@ class _Reader:
         self.block = _Block()
 
     def read(self, text: str) -> Topology:
+        refuse_long_numbers(TOOL, text)
         whole = text.endswith("\n")
         number, last = 0, ""
         lines = text.split("\n")

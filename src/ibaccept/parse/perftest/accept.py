@@ -8,6 +8,7 @@ server prints the client's number under its own unit.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -15,6 +16,13 @@ from ibaccept.parse.perftest.row import GB, BandwidthRow, BandwidthTest, Unit, c
 
 LARGEST_COUNT = (1 << 32) - 1
 """perftest counts iterations in 32 bits."""
+
+_WINDOW = 0.2
+"""By so much the measured window may differ from the one asked for; soft-RoCE in an emulated, busy
+machine stays within 0.08."""
+
+_LEAST_PART = 0.1
+"""With ``-b``: share of the sum that one direction has at least."""
 
 _FAILED = re.compile(
     r"Completion with error|Failed status|Couldn't (?:read|connect|listen)|"
@@ -167,18 +175,29 @@ def _implausible(row: BandwidthRow, asked: _Asked) -> Refused | None:
 
 
 def _other_length(row: BandwidthRow, asked: _Asked) -> Refused | None:
-    """A run of another length: peaks are measured by ``-n`` only, and a window has its limit."""
+    """A run of another length: peaks are measured by ``-n`` only, and ``-D`` fixes the window.
+
+    ``iterations`` are those of the window, and the average is over its length as it was timed, so
+    both together give that length. It is ``D - 2 * margin``, with a margin of a quarter of ``D`` in
+    whole seconds (``force_dependecies`` of perftest_parameters.c).
+    """
     if asked.duration is None:
         return None
     hint = "give both ends the same -D, and neither of them -n"
     if row.peak_gbps is not None:
         return Refused("a peak was measured, so the client counted iterations, not seconds", hint)
-    fastest = (row.average_gbps + row.rounding_gbps) * GB
-    window = row.iterations * row.message_bytes / fastest
-    if window > asked.duration:
+    moved = row.iterations * row.message_bytes / GB
+    shortest = moved / (row.average_gbps + row.rounding_gbps)
+    slowest = row.average_gbps - row.rounding_gbps
+    longest = moved / slowest if slowest > 0 else math.inf
+    window = asked.duration - 2 * (asked.duration // 4)
+    # the average is of both directions, the iterations are of one, whose part is not printed
+    least, most = (_LEAST_PART, 1.0) if asked.bidirectional else (1.0, 1.0)
+    if longest < window * least * (1 - _WINDOW) or shortest > window * most * (1 + _WINDOW):
+        seconds = moved / row.average_gbps
         return Refused(
-            f"{row.iterations} messages at that rate take {window:.1f} s, "
-            f"longer than the run of {asked.duration:g} s",
+            f"{row.iterations} messages at that rate take {seconds:.3g} s, "
+            f"but a run of {asked.duration:g} s measures {window:g} s of it",
             hint,
         )
     return None

@@ -70,7 +70,7 @@ def _sections(text: str) -> list[tuple[str, dict[str, str]]]:
         found = json.loads(
             text, object_pairs_hook=list, parse_int=str, parse_float=str, parse_constant=str
         )
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return _unquoted_sections(text)
     sections: list[tuple[str, dict[str, str]]] = []
     for name, pairs in found if isinstance(found, list) else []:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ BYTES_PER_SECOND: Mapping[Unit, float] = {"Gb/s": 125e6, "MiB/s": float(1 << 20)
 
 GB = 125e6
 """Bytes in 10^9 bits."""
+
+_LONGEST = 40
+"""Digits; 64 bits have 20."""
 
 _NUMBER = r"-?(?:\d+(?:\.\d+)?|nan|inf)"
 TITLE = re.compile(r"\s*(?P<verb>\w+) (?P<bidirectional>Bidirectional )?(?:Post List )?BW Test\s*")
@@ -100,13 +104,16 @@ def make_row(words: list[str], unit: Unit, line: int | None) -> BandwidthRow:
     """A row of its words: size, iterations, peak, average, rate, and CPU where printed.
 
     Raises:
-        ValueError: the average or the rate is no number (``nan`` where nothing was timed).
+        ValueError: the average or the rate is no number (``nan`` where nothing was timed), or more
+            than one can be.
     """
     peak, average, rate = words[2:5]
-    if not (average[-1].isdigit() and rate[-1].isdigit()):
+    if not (math.isfinite(float(average)) and math.isfinite(float(rate))):
         raise ValueError("the average is no number, so nothing was measured")
+    if max(map(len, words)) > _LONGEST:
+        raise ValueError("a number of the row has more digits than perftest prints")
     factor = BYTES_PER_SECOND[unit] / GB
-    peak_value = float(peak) if peak[-1].isdigit() else 0.0
+    peak_value = float(peak) if math.isfinite(float(peak)) else 0.0
     return BandwidthRow(
         message_bytes=int(words[0]),
         iterations=int(words[1]),
