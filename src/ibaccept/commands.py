@@ -271,8 +271,10 @@ def _load(name: str, template: Argv, why: str) -> Command:
     return Command(name, template, why, effect="load", root=False, select=False)
 
 
+# Its jobs are threads: forked ones lead process groups of their own, which no signal to fio's
+# reaches, and stay when fio is killed.
 _FIO = (
-    "fio", "--name={run}", "--directory={path}/{run}", "--bs={bytes}", "--size={size}",
+    "fio", "--thread", "--name={run}", "--directory={path}/{run}", "--bs={bytes}", "--size={size}",
     "--numjobs={count}", "--iodepth={depth}", "--ioengine={engine}", "--direct={switch}",
     "--fallocate=none", "--unlink=0", "--group_reporting", "--output-format=json",
 )  # fmt: skip

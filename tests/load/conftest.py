@@ -85,9 +85,9 @@ def lab_tools(lab: RunningLab, word: bytes) -> list[bytes]:
 def tools_left():
     """Waits up to six seconds for load tools of the lab to be gone; what is left then."""
 
-    def wait(lab):
+    def wait(lab, word=b"ib_write_bw"):
         deadline = time.monotonic() + 6
-        while (found := lab_tools(lab, b"ib_write_bw")) and time.monotonic() < deadline:
+        while (found := lab_tools(lab, word)) and time.monotonic() < deadline:
             time.sleep(0.1)
         return found
 

@@ -70,7 +70,7 @@ def test_rdma_reads_with_measured_ceilings(site, tmp_path, tools_left):
         key: pytest.approx(percent, rel=close / 100) for key, percent in expected.items()
     }
     assert max(cable.toward_storage.percent for cable in watch.cables) < 0.1
-    assert watch.balance.explained is None
+    assert runs.balances["rdma-read"].explained is None
     assert [(c.ceiling.how, c.how) for c in runs.ceilings.values()] == [
         ("measured", "measured on the idle pair stor-1 to client-1")
     ]
@@ -272,7 +272,9 @@ def test_a_server_killed_in_the_run_costs_its_pair_alone(site, tmp_path, tools_l
     assert tools_left(site.lab) == []
 
 
-def test_ctrl_c_in_a_file_system_run_ends_it_and_removes_its_files(site, tmp_path, child):
+@pytest.mark.parametrize("name", ["INT", "KILL"])
+def test_the_end_of_a_file_system_run_removes_its_files(site, tmp_path, child, tools_left, name):
+    """Ctrl-C removes them; of a killed run the hosts do it when they have lost it."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     text = CHILD.replace(
@@ -286,8 +288,12 @@ def test_ctrl_c_in_a_file_system_run_ends_it_and_removes_its_files(site, tmp_pat
         time.sleep(0.05)
     up = len(list(scratch.glob("*/*")))
 
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.Signals[f"SIG{name}"])
     process.wait(30)
+    gone = time.monotonic() + (0 if name == "INT" else 30)
+    while list(scratch.iterdir()) and time.monotonic() < gone:
+        time.sleep(0.1)
 
     assert up == 6
     assert list(scratch.iterdir()) == []
+    assert tools_left(site.lab, str(scratch).encode()) == []

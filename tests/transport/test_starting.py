@@ -65,6 +65,36 @@ def test_a_held_command_that_is_never_released_never_begins(runner, tmp_path, le
     assert leftovers("begun-4242.1001") == []
 
 
+def test_what_must_be_done_is_done_when_it_is_released(runner, tmp_path):
+    proof = tmp_path / "done"
+    running = start(runner, "sh", "-c", f"echo x > {proof}; echo done", held="last")
+    time.sleep(0.5)
+    before = (proof.exists(), running.poll())
+
+    running.release()
+    result = running.wait()
+
+    assert before == (False, None)
+    assert shown(result) == (b"done\n", b"", 0, None)
+
+
+def test_what_must_be_done_is_done_when_the_connection_is_lost(runner, tmp_path, leftovers):
+    """Some seconds later, when what else ran there has been ended; and nothing of it stays."""
+    proof = tmp_path / "done-4242.1020"
+    script = f"echo here; echo there >&2; sleep 2; echo x > {proof}"
+    running = start(runner, "sh", "-c", script, held="last")
+
+    stopped = time.monotonic()
+    running.stop(grace=0.2)
+    while not proof.exists() and time.monotonic() < stopped + 40:
+        time.sleep(0.1)
+    waited = time.monotonic() - stopped
+
+    assert proof.read_text() == "x\n"
+    assert 7 <= waited < 40
+    assert leftovers("done-4242.1020") == []
+
+
 def test_nothing_stays_of_a_held_command_that_dies_by_itself(runner, leftovers, wait_for):
     running = start(runner, "sleep", "4242.1010", held=True)
     # the shell leads its process group, the timer beside it does not

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ibaccept import commands
 from ibaccept.evidence import CaptureRef
 from ibaccept.inventory import InventoryHost
+from ibaccept.load.folders import Folders
 from ibaccept.load.inputs import Direction, FilesystemLoad, Pace
 from ibaccept.load.result import ClientRate, DataSet, FilesystemRun
 from ibaccept.load.together import Clocks, Job, Together, captures_of, run_all, why_not
@@ -16,14 +19,16 @@ from ibaccept.load.watch import Watch
 from ibaccept.observer import file_of
 from ibaccept.parse import ParseError, elbencho, fio, ior, meminfo
 from ibaccept.snapshot import NotSeen
-from ibaccept.transport import Argv, CommandResult, Transport, TransportError
-from ibaccept.units import Bandwidth
+from ibaccept.transport import CommandResult, Transport, TransportError
+from ibaccept.units import Bandwidth, Size
 
 TIMES_CACHE = 2.0
 """A data set is so many times larger than what can cache it, or it measures the cache."""
 
+_MOVED_WITHIN = 0.01
+"""IOR prints the amount with two decimals, so that it can be off by half a percent."""
+
 _GIB = 1 << 30
-_FILES_TIME = 300.0
 
 
 @dataclass
@@ -33,7 +38,6 @@ class FilesystemRunner:
     Attributes:
         clients: of the job.
         token: names this run's folders.
-        made: clients whose folder exists.
     """
 
     transport: Transport
@@ -43,7 +47,6 @@ class FilesystemRunner:
     pace: Pace
     clocks: Clocks
     token: str
-    made: dict[str, str] = field(default_factory=dict)
 
     # -- before ------------------------------------------------------------------------------
 
@@ -114,54 +117,15 @@ class FilesystemRunner:
                 )
         return data
 
-    def make_folders(self) -> dict[str, NotSeen]:
-        """A new folder for each client; why, for those that have none."""
+    @cached_property
+    def folders(self) -> Folders:
+        """Where the clients' files are."""
         assert self.load.path is not None  # noqa: S101 - the schema requires it
-        jobs: list[tuple[InventoryHost, str, Argv]] = []
-        for number, host in enumerate(self.clients, 1):
-            run = f"ibaccept-{self.token}-{number}"
-            jobs.append((host, run, commands.MKDIR.argv(path=self.load.path, run=run)))
-        results = run_all(
-            self.transport,
-            [(host.transport, argv) for host, _, argv in jobs],
-            timeout=commands.MKDIR.timeout,
-            fan_out=self.pace.fan_out,
+        return Folders(
+            *(self.transport, self.load.path, self.token, self.pace, self.clocks),
+            keep=self.load.keep,
+            lifetime=2 * self.load.at_most,
         )
-        bad: dict[str, NotSeen] = {}
-        for number, (host, run, _) in enumerate(jobs):
-            why = why_not(f"the rate of {host.name}", "folder", results[number])
-            if why is None:
-                self.made[host.name] = run
-            else:
-                bad[host.name] = replace(
-                    why, hint=f"see that {self.load.path} is there and can be written by its user"
-                )
-        return bad
-
-    def remove(self) -> tuple[str, ...]:
-        """Remove the folders, unless they are to be kept; what is left, a sentence each."""
-        if self.load.keep or not self.made:
-            return ()
-        path = self.load.path
-        hosts = [host for host in self.clients if host.name in self.made]
-        results = run_all(
-            self.transport,
-            [
-                (host.transport, commands.REMOVE.argv(path=path, run=self.made[host.name]))
-                for host in hosts
-            ],
-            timeout=_FILES_TIME,
-            fan_out=self.pace.fan_out,
-        )
-        left = []
-        for number, host in enumerate(hosts):
-            run = self.made[host.name]
-            why = why_not("", "remove", results[number])
-            if why is None:
-                del self.made[host.name]
-            else:
-                left.append(f"{host.name}: {path}/{run} was not removed ({why.reason})")
-        return tuple(left)
 
     # -- a run -------------------------------------------------------------------------------
 
@@ -184,7 +148,7 @@ class FilesystemRunner:
             crew.release(ready)
             self._through(crew, ready, watch)
             if watch is not None:
-                watch.sample()
+                watch.last()
         by_host: dict[str, list[CommandResult | TransportError]] = {}
         for number, (host, _) in enumerate(jobs):
             by_host.setdefault(host.name, []).append(crew.results[number])
@@ -223,7 +187,7 @@ class FilesystemRunner:
         return max(ends) - min(starts) if ends else None
 
     def _through(self, crew: Together, ready: Sequence[int], watch: Watch | None) -> None:
-        base = watch.samples[-1].end if watch is not None and watch.samples else 0.0
+        base = math.inf if watch is None or watch.before is None else watch.before.end
         while ready and not crew.has_ended(ready):
             sample = None if watch is None else watch.sample()
             crew.poll()
@@ -233,7 +197,7 @@ class FilesystemRunner:
             self.pace.sleep(self.pace.interval)
 
     def _jobs(self, host: InventoryHost, direction: Direction) -> list[Job]:
-        load, run = self.load, self.made[host.name]
+        load, run = self.load, self.folders.made[host.name]
         size = load.size_per_client or 0
         common: dict[str, Any] = {"path": load.path, "run": run, "bytes": load.block}
         if load.tool == "fio":
@@ -282,18 +246,17 @@ class FilesystemRunner:
                     "see its output",
                     captures_of(result),
                 )
+            if bad := self._other_amount(what, direction, part, captures_of(result)):
+                return bad
             parts.append(part)
-        return ClientRate(
-            host,
-            sum(part.moved for part in parts),
-            max(part.seconds for part in parts),
-            Bandwidth(sum(part.rate.bytes_per_second for part in parts)),
-            parts[0].capture,
-        )
+        if len(parts) == 1:
+            return parts[0]
+        # several processes of one client need not have run at the same time
+        moved, seconds = sum(part.moved for part in parts), max(part.seconds for part in parts)
+        return ClientRate(host, moved, seconds, Bandwidth(moved / seconds), parts[0].capture)
 
     def _read(self, host: str, direction: Direction, result: CommandResult) -> ClientRate | None:
         """What one process printed; None where it moved nothing."""
-        asked = (self.load.size_per_client or 0) // self.load.processes
         found: tuple[int, float] | None
         if self.load.tool == "fio":
             total = fio.parse(result.text).total(direction)
@@ -301,12 +264,38 @@ class FilesystemRunner:
         elif self.load.tool == "elbencho":
             found = _elbencho(result.text, direction)
         else:
-            found = _ior(result.text, direction, asked)
+            found = _ior(result.text, direction)
         if found is None:
             return None
         moved, seconds = found
         capture = CaptureRef(file_of(result), None, "")
         return ClientRate(host, moved, seconds, Bandwidth(moved / seconds), capture)
+
+    def _other_amount(
+        self, what: str, direction: Direction, part: ClientRate, captures: tuple[CaptureRef, ...]
+    ) -> NotSeen | None:
+        """A process that moved another amount than it was told to.
+
+        The data set is held against the caches by what was asked for, so a part of it, or one file
+        read several times over, would measure them.
+        """
+        load = self.load
+        size = load.size_per_client or 0
+        if load.tool != "elbencho":
+            size //= load.processes
+        # fio leaves out what is less than a block at the end of a file
+        asked = size - size % load.block or size
+        if load.tool == "fio":
+            asked *= load.processes
+        if abs(part.moved - asked) <= _MOVED_WITHIN * asked:
+            return None
+        return NotSeen(
+            what,
+            f"{direction}: {part.client}: {load.tool} moved {Size(part.moved)}, "
+            f"asked for were {Size(asked)}, so it is not the data set that was to be moved",
+            "see its output, and whether its files are whole; then run it again",
+            captures,
+        )
 
 
 def _elbencho(text: str, direction: Direction) -> tuple[int, float] | None:
@@ -319,12 +308,14 @@ def _elbencho(text: str, direction: Direction) -> tuple[int, float] | None:
     return round((phase.bytes_per_second or 0.0) * phase.seconds), phase.seconds
 
 
-def _ior(text: str, direction: Direction, asked: int) -> tuple[int, float] | None:
+def _ior(text: str, direction: Direction) -> tuple[int, float] | None:
     run = ior.parse(text)[-1]
     found = run.write if direction == "write" else run.read
     if found is None or found.bytes_per_second <= 0:
         return None
-    moved = run.moved_bytes if run.moved_bytes is not None else asked
+    moved = run.moved_bytes if run.moved_bytes is not None else run.aggregate_bytes
+    if moved is None:
+        raise ParseError(ior.TOOL, "its aggregate filesize was not printed")
     return moved, moved / found.bytes_per_second
 
 

@@ -13,7 +13,7 @@ from ibaccept.evidence import CaptureRef
 from ibaccept.load.inputs import Pace
 from ibaccept.load.result import Spread
 from ibaccept.snapshot import NotSeen
-from ibaccept.transport import Argv, CommandResult, Host, Running, Transport, TransportError
+from ibaccept.transport import Argv, CommandResult, Hold, Host, Running, Transport, TransportError
 from ibaccept.transport.running import start_many
 
 Job = tuple[Host, Argv]
@@ -188,7 +188,7 @@ class Together:
     ) -> None:
         self.stop()
 
-    def start(self, jobs: Sequence[Job], *, timeout: float, held: bool = False) -> None:
+    def start(self, jobs: Sequence[Job], *, timeout: float, held: Hold = False) -> None:
         """Start jobs, numbered on from those there are; held ones wait for ``release``."""
         first = self.started
         self.started += len(jobs)

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ibaccept.errors import IbacceptError
 
 Argv = tuple[str, ...]
+
+Hold = bool | Literal["last"]
+"""Whether a command waits to be released; ``last``: or for the loss of its connection."""
 Permit = Callable[[Argv], bool]
 """Says whether an argv may be sent at all; ``commands.is_permitted`` in production."""
 
@@ -213,7 +216,7 @@ class Transport(Protocol):
         *,
         timeout: float,
         root: bool = False,
-        held: bool = False,
+        held: Hold = False,
         limit: int = 1 << 30,
     ) -> Running:
         """Start one command and return while it runs.
@@ -223,7 +226,8 @@ class Transport(Protocol):
             argv: the command; refused unless permitted.
             timeout: seconds it may run, and, where held, wait to be released.
             root: as ``run``.
-            held: return when the host says that all is ready but for ``Running.release``.
+            held: return when the host says that all is ready but for ``Running.release``; with
+                ``last`` the host runs it also when it loses the connection.
             limit: as ``run``.
 
         Raises:

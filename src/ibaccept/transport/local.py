@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import IO
 
-from ibaccept.transport import CommandResult, Host, Permit, TransportError
+from ibaccept.transport import CommandResult, Hold, Host, Permit, TransportError
 from ibaccept.transport.fanout import Job, check_permitted, run_each
 from ibaccept.transport.running import Started
 from ibaccept.transport.wrap import FRAME_ROOM, GRACE, Ending, Wrapped, result_of, wrap
@@ -70,7 +70,7 @@ class LocalTransport:
         *,
         timeout: float,
         root: bool = False,
-        held: bool = False,
+        held: Hold = False,
         limit: int = 1 << 30,
     ) -> Started:
         """See ``Transport.start``."""

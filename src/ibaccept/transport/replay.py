@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ibaccept.bundle import Bundle, CapturedError, CapturedResult, Entry, load
-from ibaccept.transport import Argv, CommandResult, Host, Running, Transport, TransportError
+from ibaccept.transport import Argv, CommandResult, Hold, Host, Running, Transport, TransportError
 from ibaccept.transport.fanout import Job, run_each
 
 
@@ -68,7 +68,7 @@ class RecordingTransport:
         *,
         timeout: float,
         root: bool = False,
-        held: bool = False,
+        held: Hold = False,
         limit: int = 1 << 30,
     ) -> Running:
         """See ``Transport.start``; the result is written when it is first taken."""
@@ -246,7 +246,7 @@ class ReplayTransport:
         *,
         timeout: float,
         root: bool = False,
-        held: bool = False,
+        held: Hold = False,
         limit: int = 1 << 30,
     ) -> Running:
         """See ``Transport.start``; what failed later fails when it is polled.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ibaccept.transport import (
     CommandResult,
+    Hold,
     Host,
     Permit,
     Running,
@@ -48,7 +49,7 @@ class RoutingTransport:
         *,
         timeout: float,
         root: bool = False,
-        held: bool = False,
+        held: Hold = False,
         limit: int = 1 << 30,
     ) -> Running:
         """See ``Transport.start``."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from ibaccept.transport import Argv, CommandResult, Host, Running, Transport, TransportError
+from ibaccept.transport import Argv, CommandResult, Hold, Host, Running, Transport, TransportError
 from ibaccept.transport.wrap import RELEASE, Ending, Wrapped, is_held, result_of
 
 _TICK = 0.05
@@ -175,7 +175,7 @@ def start_many(
     *,
     timeout: float,
     root: bool = False,
-    held: bool = False,
+    held: Hold = False,
     fan_out: int = 32,
 ) -> list[Running | TransportError]:
     """Start one command on each of many hosts, at most ``fan_out`` being started at a time.

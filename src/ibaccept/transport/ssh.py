@@ -14,7 +14,7 @@ from pathlib import Path
 
 import paramiko
 
-from ibaccept.transport import CommandResult, Host, Permit, TransportError
+from ibaccept.transport import CommandResult, Hold, Host, Permit, TransportError
 from ibaccept.transport.channel import SshProcess
 from ibaccept.transport.connect import (
     DroppedError,
@@ -165,7 +165,7 @@ class SshTransport:
         *,
         timeout: float,
         root: bool = False,
-        held: bool = False,
+        held: Hold = False,
         limit: int = 1 << 30,
     ) -> Started:
         """See ``Transport.start``."""

@@ -1,8 +1,8 @@
 """The shell wrapper every command runs in: argv travels as positional words, never as script text.
 
 Exec string: ``exec sh -c 'SCRIPT' ibaccept TOKEN TIMEOUT MODE LENGTH HOLD argv...`` where MODE is
-``user`` or ``root`` (``sudo -n``), LENGTH the bytes of stdin that follow, and HOLD ``held`` or
-``now``.
+``user`` or ``root`` (``sudo -n``), LENGTH the bytes of stdin that follow, and HOLD ``held``,
+``last`` or ``now``.
 
 - The shell process *becomes* the tool (``exec``), so the server itself reports how the tool ended:
   exit code and exit signal cannot be confused (a shell's 128+n could be either).
@@ -13,6 +13,9 @@ Exec string: ``exec sh -c 'SCRIPT' ibaccept TOKEN TIMEOUT MODE LENGTH HOLD argv.
   barrier of commands that are to begin together. End of file there means: never begin. A timer
   ends a script that is held too long; it goes by the time the process began (field 22 of its
   ``/proc`` stat), so that it cannot meet another process under the same number.
+- With ``last`` it waits in the same way, but end of file there means: begin all the same, some
+  seconds later, when what else ran here has been ended. It is for what must be done whatever
+  becomes of us: files that a load run made are removed by a host that lost the connection.
 - A watchdog in the tool's process group waits for that end of file, or for TIMEOUT plus a margin
   (a dead network shows no end of file). It sends TERM to the group, KILL after a grace, and
   reports the time on the host's clock.
@@ -37,7 +40,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ibaccept.transport import Argv, CommandResult, Host, TransportError
+from ibaccept.transport import Argv, CommandResult, Hold, Host, TransportError
 
 GRACE = 2.0
 """Seconds between TERM and KILL (twenty times 0.1 s in the script)."""
@@ -65,16 +68,20 @@ exec 3<&0 0</dev/null;
 if [ "$k" -gt 0 ]; then
 f=$(mktemp "${TMPDIR:-/tmp}/ibaccept.XXXXXX") && head -c "$k" <&3 >"$f" && exec 0<"$f" && rm -f "$f"
 || { printf "%s nostdin\n" "$t" >&2; exit 1; }; fi;
-if [ "$h" = held ]; then
+e=0;
+if [ "$h" != now ]; then
 born() { read -r s </proc/$$/stat && s=${s##*) } && set -f && set -- $s && shift 19 && echo $1; };
 ( ( trap "" HUP INT TERM PIPE; exec >/dev/null 2>&1 3<&-; b=$(born); i=0;
 while [ "$(born)" = "$b" ]; do sleep 2; i=$(( i + 2 ));
 if [ $i -gt $(( n + n + 20 )) ] && [ "$(born)" = "$b" ]; then kill -KILL $$; fi; done ) & );
 printf "%s held\n" "$t" >&2;
-if read -r s <&3; then :; else kill -KILL -$$; kill -KILL $$; fi; fi;
+if read -r s <&3; then :; elif [ "$h" = last ];
+then trap "" HUP PIPE; exec >/dev/null 2>&1; e=1; sleep 5;
+else kill -KILL -$$; kill -KILL $$; fi; fi;
 alive() { read -r s </proc/$$/stat && case $s in *") Z "*) return 1;; esac; };
 ( ( trap "" HUP INT TERM PIPE; exec 4>&2 >/dev/null 2>&1;
-cat <&3 4>&- & c=$!;
+if [ $e = 1 ]; then ( exec 4>&-; while alive; do sleep 1; done ) & c=$!;
+else cat <&3 4>&- & c=$!; fi;
 ( exec 4>&-; sleep $(( n + 10 )); kill -KILL $c ) &
 wait $c; exec 3<&-; i=0;
 if alive; then
@@ -98,6 +105,8 @@ if [ "$m" = root ]; then shift; exec sudo -n -- "$tool" "$@" 3<&-; fi;
 exec "$@" 3<&-
 """.splitlines()
 ).strip()
+
+_HOLDS: dict[str, Hold] = {"now": False, "held": True, "last": "last"}
 
 _HEAD = 4  # exec sh -c SCRIPT
 _FIELDS = 6  # ibaccept TOKEN TIMEOUT MODE LENGTH HOLD
@@ -123,7 +132,7 @@ class Wrapped:
         timeout: whole seconds; the host ends the command some seconds after them by itself.
         root: run by ``sudo -n``.
         length: bytes of stdin that are sent for the command.
-        held: waits for ``RELEASE`` before it begins.
+        held: waits for ``RELEASE`` before it begins; ``last``: or for the loss of its connection.
     """
 
     argv: Argv
@@ -131,13 +140,13 @@ class Wrapped:
     timeout: int
     root: bool = False
     length: int = 0
-    held: bool = False
+    held: Hold = False
 
     @property
     def words(self) -> list[str]:
         """The argv that a local process is started with."""
         mode = "root" if self.root else "user"
-        hold = "held" if self.held else "now"
+        hold = "last" if self.held == "last" else "held" if self.held else "now"
         own = (self.token, str(self.timeout), mode, str(self.length), hold)
         return ["sh", "-c", SCRIPT, "ibaccept", *own, *self.argv]
 
@@ -163,7 +172,7 @@ def wrap(
     timeout: float,
     root: bool = False,
     length: int = 0,
-    held: bool = False,
+    held: Hold = False,
 ) -> Wrapped:
     """Put a command into the wrapper.
 
@@ -189,9 +198,9 @@ def read_exec_string(exec_string: str) -> Wrapped:
     if head != ["exec", "sh", "-c", SCRIPT] or len(own) != _FIELDS or not argv:
         raise ValueError(f"not a command of ibaccept: {exec_string[:200]!r}")
     name, token, timeout, mode, length, hold = own
-    if name != "ibaccept" or mode not in {"user", "root"} or hold not in {"held", "now"}:
+    if name != "ibaccept" or mode not in {"user", "root"} or hold not in _HOLDS:
         raise ValueError(f"not a command of ibaccept: {exec_string[:200]!r}")
-    return Wrapped(tuple(argv), token, int(timeout), mode == "root", int(length), hold == "held")
+    return Wrapped(tuple(argv), token, int(timeout), mode == "root", int(length), _HOLDS[hold])
 
 
 def unwrap(exec_string: str) -> tuple[Argv, bool, int]:

@@ -23,7 +23,7 @@ SCRATCH = "IBACCEPT_LAB_SCRATCH"
 """Variable with the folder that stands behind the mount point."""
 
 ERRORS = {"read-only": (30, "Read-only file system"), "full": (28, "No space left on device")}
-UNSHOWN = frozenset({"output-format", "group_reporting", "output", "eta"})
+UNSHOWN = frozenset({"output-format", "group_reporting", "output", "eta", "thread"})
 """Options that are not repeated in the output."""
 PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 BUCKETS = {

@@ -1,0 +1,123 @@
+"""The folders of a load run's files: made before anything is written, and removed whatever happens.
+
+The removal is left with each host before a byte is written: a command that waits there for its
+release and is run as well when the host loses us (``held="last"`` of the transport). So nothing
+stays on the file system of a process that was killed or a connection that broke.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ibaccept import commands
+from ibaccept.inventory import InventoryHost
+from ibaccept.load.inputs import Pace
+from ibaccept.load.together import Clocks, Together, run_all, why_not
+from ibaccept.snapshot import NotSeen
+from ibaccept.transport import Argv, CommandResult, Transport, TransportError
+
+_TIME = 300.0
+"""Seconds that the removal of one client's files may take."""
+
+
+@dataclass
+class Folders:
+    """One folder a client.
+
+    Attributes:
+        path: they are made in.
+        token: names them.
+        keep: do not remove them.
+        lifetime: seconds until they are removed at most.
+        made: folder by client.
+    """
+
+    transport: Transport
+    path: str
+    token: str
+    pace: Pace
+    clocks: Clocks
+    keep: bool
+    lifetime: float
+    made: dict[str, str] = field(default_factory=dict)
+    _hosts: dict[str, InventoryHost] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._removals = Together(self.transport, self.pace, self.clocks)
+
+    def make(self, hosts: Sequence[InventoryHost]) -> dict[str, NotSeen]:
+        """A new folder for each client; why, for those that have none, or none to be removed."""
+        names = [f"ibaccept-{self.token}-{number}" for number in range(1, len(hosts) + 1)]
+        results = run_all(
+            self.transport,
+            [
+                (host.transport, commands.MKDIR.argv(path=self.path, run=name))
+                for host, name in zip(hosts, names, strict=True)
+            ],
+            timeout=commands.MKDIR.timeout,
+            fan_out=self.pace.fan_out,
+        )
+        bad: dict[str, NotSeen] = {}
+        for host, name, result in zip(hosts, names, results, strict=True):
+            why = why_not(f"the rate of {host.name}", "folder", result)
+            if why is None:
+                self.made[host.name] = name
+                self._hosts[host.name] = host
+            else:
+                bad[host.name] = replace(
+                    why, hint=f"see that {self.path} is there and can be written by its user"
+                )
+        return bad if self.keep else bad | self._leave_removals()
+
+    def _leave_removals(self) -> dict[str, NotSeen]:
+        hosts = list(self._hosts.values())
+        self._numbers = {host.name: number for number, host in enumerate(hosts)}
+        self._removals.start(
+            [(host.transport, self._argv(host.name)) for host in hosts],
+            timeout=self.lifetime + _TIME,
+            held="last",
+        )
+        return {
+            name: NotSeen(f"the rate of {name}", f"folder: {result}", "see whether the host is up")
+            for name, number in self._numbers.items()
+            if isinstance(result := self._removals.results.get(number), TransportError)
+        }
+
+    def _argv(self, host: str) -> Argv:
+        return commands.REMOVE.argv(path=self.path, run=self.made[host])
+
+    def remove(self) -> tuple[str, ...]:
+        """Remove the folders, unless they are to be kept; what is left, a sentence each."""
+        if self.keep or not self.made:
+            return ()
+        self._removals.release(list(self._numbers.values()))
+        self._removals.finish(_TIME)
+        results = {
+            name: self._removals.results.get(self._numbers.get(name, -1)) for name in self.made
+        }
+        results |= self._remove_now([name for name, result in results.items() if _is_gone(result)])
+        left = []
+        for name, result in results.items():
+            why = None if result is None else why_not("", "remove", result)
+            if result is not None and why is None:
+                del self.made[name]
+            else:
+                reason = "its host does not answer" if why is None else why.reason
+                left.append(f"{name}: {self.path}/{self.made[name]} was not removed ({reason})")
+        return tuple(left)
+
+    def _remove_now(self, names: Sequence[str]) -> dict[str, CommandResult | TransportError | None]:
+        """Once more, where the connection that waited was lost: the host may be there again."""
+        results = run_all(
+            self.transport,
+            [(self._hosts[name].transport, self._argv(name)) for name in names],
+            timeout=_TIME,
+            fan_out=self.pace.fan_out,
+        )
+        return dict(zip(names, results, strict=True))
+
+
+def _is_gone(result: CommandResult | TransportError | None) -> bool:
+    return not isinstance(result, CommandResult) or result.lost
