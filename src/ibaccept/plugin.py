@@ -21,7 +21,7 @@ from ibaccept.loadlook import LoadLook
 from ibaccept.prove import Evidence
 from ibaccept.report.meta import RunMeta
 from ibaccept.report.result import NotRun
-from ibaccept.report.terminal import closing_lines, failure_text
+from ibaccept.report.terminal import Told, closing_lines, failure_text
 from ibaccept.report.writer import point_latest, write_all
 from ibaccept.run import Inputs
 from ibaccept.session import Given, Run, begin, cables_of, ids_of, job_text, join
@@ -346,13 +346,16 @@ class _Collector:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self.told = Told()
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         for name, text in report.user_properties:
             if name == VERDICT_PROPERTY:
-                self.run.verdicts.append(
-                    VERDICT.validate_python(json.loads(str(text)), strict=False)
-                )
+                verdict = VERDICT.validate_python(json.loads(str(text)), strict=False)
+                self.run.verdicts.append(verdict)
+                if report.failed and isinstance(report.longrepr, str):
+                    report.longrepr = failure_text(verdict, 100, heading=False, told=self.told)
             elif name == META_PROPERTY and text != "{}":
                 self.run.meta = json.loads(str(text))
         if report.when == "setup" and report.skipped and "[" in report.nodeid:

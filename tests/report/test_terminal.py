@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from ibaccept.evidence import CaptureRef, Counter, CounterState, RouteRef
 from ibaccept.report import Answer, Counts, NotRun, Result, closing_lines, failure_text, overall
+from ibaccept.report.terminal import Told
 from ibaccept.verdict import Coverage, Finding, Outcome, Subject, Table, Verdict
 
 EXAMPLE = """\
@@ -295,4 +296,30 @@ def test_closing_lines_in_colour(meta):
         "orders: reports/2026-11-30T101603Z-hall-3/inputs/expectations.yaml",
         "report: reports/2026-11-30T101603Z-hall-3/index.html",
         "\x1b[1;32mACCEPTED\x1b[0m",
+    ]
+
+
+def test_what_was_shown_of_another_entry_is_not_shown_again(passed):
+    told = Told()
+    first = failure_text(passed, 80, told=told)
+    more = Table("More", ("x",), (("1",),))
+    other = replace(
+        passed, id="two-sms", tables=(*passed.tables, more), notes=(*passed.notes, "Another.")
+    )
+
+    assert first == failure_text(passed, 80)
+    assert failure_text(other, 80, told=told).splitlines()[3:] == [
+        "  Subnet managers: as under one-sm",
+        "  More:",
+        "    x",
+        "    1",
+        "note: Another.",
+        "note: 1 note as under one-sm",
+    ]
+    third = replace(other, id="three-sms")
+    assert failure_text(third, 80, told=told).splitlines()[3:] == [
+        "  Subnet managers: as under one-sm",
+        "  More: as under two-sms",
+        "note: 1 note as under one-sm",
+        "note: 1 note as under two-sms",
     ]

@@ -8,7 +8,7 @@ or a command must be copied whole.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rich.cells import cell_len
 
@@ -72,8 +72,42 @@ class _Paint:
         return f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if self.on and text else text
 
 
+@dataclass
+class Told:
+    """Tables and notes that the reader was shown already, with the entry they were shown under.
+
+    Entries about one load run share its tables, figures and diagnosis; once is enough.
+    """
+
+    tables: dict[Table, str] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def fresh_tables(self, verdict: Verdict) -> Iterator[tuple[Table, str]]:
+        """Each table, and the entry it was shown under before; empty where it was not."""
+        for table in verdict.tables:
+            yield table, self.tables.get(table, "")
+            self.tables.setdefault(table, verdict.id)
+
+    def fresh_notes(self, verdict: Verdict) -> Iterator[str]:
+        """Notes not shown before, and where the others stand."""
+        elsewhere: dict[str, int] = {}
+        for note in verdict.notes:
+            if note in self.notes:
+                elsewhere[self.notes[note]] = elsewhere.get(self.notes[note], 0) + 1
+            else:
+                self.notes[note] = verdict.id
+                yield note
+        for entry, number in elsewhere.items():
+            yield f"{count(number)} {'notes' if number > 1 else 'note'} as under {entry}"
+
+
 def failure_text(
-    verdict: Verdict, width: int, *, colour: bool = False, heading: bool = True
+    verdict: Verdict,
+    width: int,
+    *,
+    colour: bool = False,
+    heading: bool = True,
+    told: Told | None = None,
 ) -> str:
     """The verdict as the person at the terminal reads it.
 
@@ -82,6 +116,7 @@ def failure_text(
         width: columns; only the source at the right of the sentence depends on it.
         colour: put ANSI colours in.
         heading: begin with ``FAILED <nodeid>``.
+        told: what was shown of other entries, not to be shown again; this one is added.
 
     Returns:
         Lines without a newline at the end.
@@ -107,9 +142,13 @@ def failure_text(
     if len(groups) > GROUPS:
         more = sum(hidden.size for hidden in groups[GROUPS:])
         lines.append(f"  ... and {count(more)} more that differ otherwise, {ELSEWHERE}")
-    for table in verdict.tables:
-        lines += _table(table, paint)
-    lines += [f"note: {clean(note)}" for note in verdict.notes]
+    told = Told() if told is None else told
+    for table, before in told.fresh_tables(verdict):
+        if before:
+            lines.append(f"  {paint(f'{clean(table.title)}:', 'strong')} as under {clean(before)}")
+        else:
+            lines += _table(table, paint)
+    lines += [f"note: {clean(note)}" for note in told.fresh_notes(verdict)]
     return "\n".join(lines)
 
 
