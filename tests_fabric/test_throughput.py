@@ -1,6 +1,7 @@
 """Does the fabric carry what was ordered? Judged only with --load."""
 
 from ibaccept.expect import carrying
+from ibaccept.expect.cable_load import cable_checks
 from ibaccept.expect.delivery import AS_ORDERED
 from ibaccept.expect.throughput import CableLoad, Filesystem, Forecast, RdmaCeiling
 from ibaccept.loadlook import LoadLook
@@ -61,7 +62,7 @@ def test_cable_load(loads: LoadLook, expected: CableLoad, evidence: Evidence) ->
     measured = loads.measured()
 
     verdict = judge(
-        carrying.cable_checks(measured, expected),
+        cable_checks(measured, expected),
         expected=AS_ORDERED,
         actual=carrying.answer_of,
         noun=f"groups of cables under {expected.during}",

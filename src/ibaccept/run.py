@@ -33,6 +33,7 @@ from ibaccept.loadlook import Loaded
 from ibaccept.model import Fabric, Rate
 from ibaccept.nodeset import fold
 from ibaccept.parse import iblinkinfo, ibnetdiscover
+from ibaccept.parse.recorded import parse_all
 from ibaccept.plan import Plan, write_plan
 from ibaccept.snapshot import NotSeen, Snapshot
 from ibaccept.transport.replay import RecordingTransport, ReplayTransport
@@ -206,13 +207,20 @@ class Inputs:
         )
 
     def _filesystem_load(self, given: FilesystemWorkload) -> FilesystemLoad:
-        recorded = []
+        texts = []
         for file in given.file:
             path = self.plan_files.get(file, self.expectations_file.parent / file)
             try:
-                recorded.append(path.read_text("utf-8"))
-            except (OSError, UnicodeDecodeError) as error:
-                raise InputError(f"workloads: filesystem: file {path}: {error}") from None
+                texts.append((file, path.read_text("utf-8")))
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"{path}: byte {error.start + 1} is no UTF-8 text; give the result as YAML or "
+                    "JSON, see workloads: filesystem: file"
+                ) from None
+            except OSError as error:
+                raise InputError(
+                    f"{path}: {error.strerror}; see workloads: filesystem: file"
+                ) from None
         return FilesystemLoad(
             tool=given.tool,
             path=given.path,
@@ -225,7 +233,7 @@ class Inputs:
             cached=given.cached == "allowed",
             engine=given.engine,
             direct=given.direct,
-            recorded=tuple(recorded),
+            recorded=parse_all(texts),
         )
 
     def job_hosts(self) -> tuple[InventoryHost, ...]:

@@ -352,6 +352,44 @@ def refused(tmp_path: Path, text: str) -> str:
             "{id: a, kind: cable-load, during: rdma, at_most: 5%, while_under: 9%}",
             "a: while_under 9% is not below at_most 5%",
         ),
+        (
+            "{id: a, kind: cable-load, during: rdma, at_most: 120%, while_under: 50%}",
+            "a: at_most: must be above 0% and at most 100%, not 120%: it could never fail; "
+            "write such as 90%",
+        ),
+        (
+            "{id: a, kind: cable-load, during: rdma, at_most: 90%, while_under: 0%}",
+            "a: while_under: must be above 0% and at most 100%, not 0%: it could never fail; "
+            "write such as 90%",
+        ),
+        (
+            "{id: a, kind: filesystem, read_within: 100%, of: write}",
+            "a: read_within: must be below 100%, not 100%: it could never fail; write such as 5%",
+        ),
+        (
+            "{id: a, kind: filesystem, read_within: 250%, of: write}",
+            "a: read_within: must be below 100%, not 250%: it could never fail; write such as 5%",
+        ),
+        *(
+            (
+                f"{{id: a, kind: rdma-ceiling, relation: {relation}, of: filesystem-write, "
+                "within: 100%}",
+                "a: within: must be below 100%, not 100%: it could never fail; write such as 5%",
+            )
+            for relation in ("at-least", "matches")
+        ),
+        (
+            "{id: a, kind: forecast, within: 1e2%}",
+            "a: within: must be below 100%, not 100%: it could never fail; write such as 5%",
+        ),
+        *(
+            (
+                f"{{id: a, kind: filesystem, {floor}: 1e-400 GiB/s}}",
+                f"a: {floor}: must be above 0, not 0 GiB/s: it could never fail; "
+                "write such as 90 GiB/s",
+            )
+            for floor in ("read_at_least", "write_at_least", "client_at_least")
+        ),
     ],
 )
 def test_bad_entries(tmp_path: Path, entry, sentence):

@@ -112,17 +112,18 @@ def rated(name, gbps):
 
 
 def test_an_aggregate_needs_every_pair():
-    whole = RdmaRun("read", "ib_write_bw", dict([rated("a", 31.4), rated("b", 63.6)]), None)
+    whole = RdmaRun("read", "ib_write_bw", dict([rated("a", 31.4), rated("b", 63.6)]), None, 12.0)
     part = RdmaRun(
         "read",
         "ib_write_bw",
         dict([rated("a", 31.4)]) | {Pair("b", "s", "s", "b", 18601): NotSeen("it", "gone")},
         None,
+        12.0,
     )
 
     assert whole.total == Bandwidth(31.4e9 / 8 + 63.6e9 / 8)
     assert (part.total, part.unseen) == (None, (NotSeen("it", "gone"),))
-    assert RdmaRun("read", "ib_write_bw", {}, None).total is None
+    assert RdmaRun("read", "ib_write_bw", {}, None, 12.0).total is None
 
 
 GIB = 1 << 30

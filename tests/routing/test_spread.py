@@ -4,6 +4,7 @@ import pytest
 
 from ibaccept.errors import InputError
 from ibaccept.model import Guid, PortId
+from ibaccept.routing.crossings import over
 from ibaccept.routing.paths import Disposition, Routes
 from ibaccept.routing.spread import Spread, SpreadGroup, SpreadRow, fabric_spread, spread
 
@@ -146,3 +147,23 @@ def test_a_detour_counts_against_the_cables_it_should_have_used(fabric_of, table
         ("S", 2, 1, 2, 1, 1),
         ("U", 1, 1, 1, 1, 1),
     ]
+
+
+def test_the_jobs_own_pairs_over_a_cable(two_switches):
+    found = over(two_switches(), STORAGE, JOB, PortId(B, 26))
+
+    assert (found.crossing, found.of, found.whose) == (5 * 8, 12 * 8, "job")
+    assert [(e.slid, e.dlid, e.hops, e.disposition) for e in found.examples] == [
+        (49, 2, ("stor-1/1", "SwitchB/26", "SwitchA/2", "client-02"), "delivered"),
+        (49, 10, ("stor-1/1", "SwitchB/26", "SwitchA/10", "client-10"), "delivered"),
+    ]
+    idle = over(two_switches(), STORAGE, JOB, PortId(B, 28))
+    assert (idle.crossing, idle.of, idle.examples) == (0, 12 * 8, ())
+
+
+def test_pairs_are_of_switch_ports_and_of_two_hosts(two_switches):
+    routes = two_switches()
+    client = next(end.id for end in routes.cabling.endpoints if end.id.guid not in (A, B))
+
+    assert over(routes, STORAGE, JOB, client) is None
+    assert over(routes, [1], [1], PortId(B, 25)) is None

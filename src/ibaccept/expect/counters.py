@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, field_validator
 
-from ibaccept.counters import FAULT_COUNTERS
+from ibaccept.counters import FAULT_COUNTERS, WIDTH
 from ibaccept.expect.base import Area, Expectation
 from ibaccept.expect.fields import Count, CounterName
 from ibaccept.expect.selector import LinkSelector
@@ -71,6 +71,18 @@ class ErrorCounters(Expectation):
     each: Literal["cable"] | None = Field(
         default=None, description="one item per planned cable; needs an entry of kind cabling"
     )
+
+    @field_validator("limits")
+    @classmethod
+    def _can_be_exceeded(cls, value: Mapping[str, int]) -> Mapping[str, int]:
+        for name, limit in value.items():
+            most = (1 << WIDTH[name]) - 1
+            if limit >= most:
+                raise ValueError(
+                    f"{name} has {WIDTH[name]} bits and stands still at {most}, so it can never "
+                    f"grow by more than {limit}; give a limit that can be exceeded"
+                )
+        return value
 
     @property
     def is_under_load(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -56,6 +57,7 @@ def _schema(pattern: str, *examples: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "pattern": pattern, "examples": list(examples)})
 
 
+_WHOLE = 100
 _NUMBER = r"^\d+(\.\d+)?\s*"
 _PRINT = PlainSerializer(str, return_type=str)
 
@@ -71,6 +73,39 @@ Percent = Annotated[
     _PRINT,
     _schema(_NUMBER + "%$", "5%"),
 ]
+
+
+def _tolerance(value: units.Percent) -> units.Percent:
+    if value.percent >= _WHOLE:
+        raise ValueError(f"must be below 100%, not {value}: it could never fail; write such as 5%")
+    return value
+
+
+def _share(value: units.Percent) -> units.Percent:
+    if not 0 < value.percent <= _WHOLE:
+        raise ValueError(
+            f"must be above 0% and at most 100%, not {value}: it could never fail; "
+            "write such as 90%"
+        )
+    return value
+
+
+def _floor(value: units.Bandwidth) -> units.Bandwidth:
+    if value.bytes_per_second <= 0:
+        raise ValueError(
+            f"must be above 0, not {value}: it could never fail; write such as 90 GiB/s"
+        )
+    return value
+
+
+Tolerance = Annotated[Percent, AfterValidator(_tolerance), _schema(r"^\d{1,2}(\.\d+)?\s*%$", "5%")]
+"""By so much a value may be less than another: below 100%, or nothing could miss it."""
+Share = Annotated[
+    Percent, AfterValidator(_share), _schema(r"^(100(\.0+)?|\d{1,2}(\.\d+)?)\s*%$", "90%")
+]
+"""A share of a ceiling: above 0%, at most 100%."""
+Floor = Annotated[Bandwidth, AfterValidator(_floor)]
+"""A rate that must be reached: above 0."""
 Duration = Annotated[
     units.Duration,
     _text(units.Duration.parse, units.Duration),

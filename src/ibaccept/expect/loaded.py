@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ibaccept.expect.look import ports_of
-from ibaccept.load.result import CableWatch, FilesystemRun, LoadRuns, RateState
-from ibaccept.model import PortId
+from ibaccept.load.result import Balance, FilesystemRun, LoadRuns
 from ibaccept.snapshot import NotSeen, NotSeenError
 from ibaccept.verdict import Different, Unseen
 
@@ -24,10 +23,7 @@ def under_load(runs: LoadRuns, growth: Callable[[Any], Answer]) -> Callable[[Any
     and were cleared read 0 again: the sweeps around the load see nothing of that. The cable watch
     does: the data counters of the same port fell.
     """
-    lacking = [part for name in RUNS for part in not_whole(runs, name)]
-    if all(not getattr(runs, name.replace("-", "_")) for name in RUNS):
-        lacking.append(NotSeen("the load", "no load run was made"))
-    cleared = dict(_cleared(runs))
+    lacking = [part for name in RUNS for part in not_whole(runs, name)] or list(_not_loaded(runs))
 
     def judged(item: Any) -> Answer:
         answer = growth(item)
@@ -35,7 +31,7 @@ def under_load(runs: LoadRuns, growth: Callable[[Any], Answer]) -> Callable[[Any
             return answer
         for part in lacking:
             return Unseen(f"the load was not as ordered: {part.reason}", part.hint or AGAIN)
-        why = next((cleared[port] for port in ports_of(item) if port in cleared), None)
+        why = next((runs.cleared[port] for port in ports_of(item) if port in runs.cleared), None)
         return answer if why is None else Unseen(why, AGAIN)
 
     return judged
@@ -68,15 +64,63 @@ def require_whole(runs: LoadRuns, watched: str) -> None:
                 raise NotSeenError(part)
 
 
-def _cleared(runs: LoadRuns) -> Iterable[tuple[PortId, str]]:
-    """Ports whose counters fell while they were watched, each with a sentence."""
-    for watch in runs.watches.values():
-        for cable in watch.cables if isinstance(watch, CableWatch) else ():
-            for way in (cable.toward_clients, cable.toward_storage):
-                if way.state is RateState.CLEARED:
-                    yield from ((port, way.why) for port in cable.ports)
-                elif way.wait is not None and way.wait.state is RateState.CLEARED:
-                    yield (
-                        way.wait.port,
-                        f"{way.name} PortXmitWait fell: somebody cleared counters during the run",
-                    )
+def _not_loaded(runs: LoadRuns) -> Iterator[NotSeen]:
+    """Why the cables were not under load in a direction in which a run was made.
+
+    A recorded run loaded the cables some other day. One whose bytes were not seen on the cables
+    may have come from a cache.
+    """
+    made = {direction: list(_made(runs, direction)) for direction in ("read", "write")}
+    if not any(made.values()):
+        yield NotSeen("the load", "no load run was made")
+    for names in made.values():
+        balances = [runs.balances.get(name) for name in names]
+        if balances and not any(did_cross(balance) for balance in balances):
+            yield not_crossed(names[0], balances[0])
+
+
+def _made(runs: LoadRuns, direction: str) -> Iterator[str]:
+    """Names of the runs in a direction that this suite made itself."""
+    filesystem = getattr(runs, f"filesystem_{direction}")
+    if isinstance(filesystem, FilesystemRun) and filesystem.recorded is None:
+        yield f"filesystem-{direction}"
+    rounds = getattr(runs, f"rdma_{direction}")
+    for round_ in rounds if isinstance(rounds, tuple) else ():
+        yield f"rdma-{direction}" + (f"-{round_.round + 1}" if round_.round else "")
+
+
+def did_cross(balance: Balance | NotSeen | None) -> bool:
+    """Whether the bytes of a run were seen on the cables."""
+    return isinstance(balance, Balance) and balance.explained != "cached"
+
+
+def not_crossed(run: str, balance: Balance | NotSeen | None, claimed: str = "more") -> NotSeen:
+    """Why the bytes of a run are not known to have crossed the cables.
+
+    Args:
+        run: its name.
+        balance: of its bytes.
+        claimed: rate of the benchmark, for the sentence.
+    """
+    what, is_rdma = f"the bytes of {run} on the cables", run.startswith("rdma")
+    if isinstance(balance, Balance):
+        less = f"claim {claimed}, but their cables carried {-100 * balance.difference:.0f} % less"
+        if is_rdma:
+            return NotSeen(
+                what,
+                f"{run}: the pairs {less}: the rest went by another adapter, port or fabric",
+                "name the adapter and port of the job with ib_hca and ib_port in the inventory",
+            )
+        return NotSeen(
+            what,
+            f"{run}: the clients {less}: that part is a cache's",
+            "move a data set larger than the caches of clients and servers",
+        )
+    or_else = "" if is_rdma else " or came from a cache"
+    why = "the cables were not watched" if balance is None else balance.reason
+    claimed = "all" if claimed == "more" else claimed
+    return NotSeen(
+        what,
+        f"{run}: whether {claimed} crossed the cables{or_else} is not known: {why}",
+        AGAIN if balance is None else balance.hint or AGAIN,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,10 +20,10 @@ from ibaccept.load.result import (
     RdmaRun,
     WaitRate,
 )
-from ibaccept.model import PortId
 from ibaccept.nodeset import fold
 from ibaccept.verdict import Table
 
+TITLE = "inter-switch cables under load"
 MOST_PROBLEMS = 8
 """Parts not seen that are told one by one."""
 
@@ -35,26 +35,24 @@ class Story:
     measured: Measured
 
     def cable_table(self) -> tuple[Table, ...]:
-        """Cable, LIDs of the job, write and read with their share of the ceiling, XmitWait rank."""
-        rows = []
-        write, read = (self._by_ports(run) for run in ("filesystem-write", "filesystem-read"))
-        rdma = self._by_ports("rdma-read")
-        for ports in sorted({*write, *read, *rdma}):
-            cable = read.get(ports) or write.get(ports) or rdma.get(ports)
-            if cable is None or cable.kind != "isl":
-                continue
-            lids = max(self.measured.read_lids.get(port, 0) for port in ports)
-            wait = read[ports].toward_clients.wait if ports in read else None
-            rows.append(
-                (
-                    cable.name,
-                    str(lids),
-                    _cell(write[ports].toward_storage) if ports in write else "",
-                    _cell(read[ports].toward_clients) if ports in read else "",
-                    _cell(rdma[ports].toward_clients) if ports in rdma else "",
-                    _rank(wait),
-                )
+        """Cable, LIDs of the job, write and read with their share of the ceiling, XmitWait rank.
+
+        Where clients and storage are on both sides of a group of cables, each way has a row.
+        """
+        runs = [self._ways(run) for run in ("filesystem-write", "filesystem-read", "rdma-read")]
+        if self._is_two_way:
+            return self._way_table(*runs)
+        write, read, rdma = ({cable.ports: rate for cable, rate in ways} for ways in runs)
+        names = {cable.ports: cable.name for ways in runs for cable, _ in ways}
+        rows = [
+            (
+                names[ports],
+                str(max(self.measured.read_lids.get(port, 0) for port in ports)),
+                *(_cell(run[ports]) if ports in run else "" for run in (write, read, rdma)),
+                _rank(read[ports].wait if ports in read else None),
             )
+            for ports in sorted(names)
+        ]
         columns = (
             "cable",
             "LIDs of the job's clients",
@@ -63,11 +61,56 @@ class Story:
             "RDMA, toward clients",
             "XmitWait rank (read)",
         )
-        return (Table("inter-switch cables under load", columns, tuple(rows)),) if rows else ()
+        return (Table(TITLE, columns, tuple(rows)),) if rows else ()
 
-    def _by_ports(self, run: str) -> dict[tuple[PortId, PortId], CableRate]:
+    def _way_table(self, *runs: Sequence[tuple[CableRate, DirectedRate]]) -> tuple[Table, ...]:
+        write, read, rdma = ({rate.sender: rate for _, rate in ways} for ways in runs)
+        fabric = self.measured.snapshot.fabric
+        other = {
+            rate.sender: next(port for port in cable.ports if port != rate.sender)
+            for ways in runs
+            for cable, rate in ways
+        }
+        rows = [
+            (
+                f"{fabric.port_name(sender)} -> {fabric.port_name(other[sender])}",
+                str(self.measured.read_lids.get(sender, 0)),
+                *(_cell(run[sender]) if sender in run else "" for run in (write, read, rdma)),
+                _rank(read[sender].wait if sender in read else None),
+            )
+            for sender in sorted(other)
+        ]
+        columns = (
+            *("cable and way", "LIDs of the job's clients", "write", "read", "RDMA (read)"),
+            "XmitWait rank (read)",
+        )
+        return (Table(TITLE, columns, tuple(rows)),)
+
+    @cached_property
+    def _is_two_way(self) -> bool:
+        """Whether one run's data goes both ways between two switches."""
+        for watch in self.measured.loads.watches.values():
+            ways = {
+                (rate.sender.guid, next(p.guid for p in cable.ports if p != rate.sender))
+                for cable in (watch.cables if isinstance(watch, CableWatch) else ())
+                if cable.kind == "isl"
+                for rate in cable.ways
+                if rate.flows
+            }
+            if any(way[::-1] in ways for way in ways):
+                return True
+        return False
+
+    def _ways(self, run: str) -> list[tuple[CableRate, DirectedRate]]:
+        """The inter-switch cables of a run in the way of its data; both where it goes both."""
         watch = self.measured.loads.watches.get(run)
-        return {c.ports: c for c in watch.cables} if isinstance(watch, CableWatch) else {}
+        if not isinstance(watch, CableWatch):
+            return []
+        cables = [cable for cable in watch.cables if cable.kind == "isl"]
+        if self._is_two_way:
+            return [(cable, rate) for cable in cables for rate in cable.ways]
+        reads = watch.direction == "read"
+        return [(c, c.toward_clients if reads else c.toward_storage) for c in cables]
 
     def pair_table(self) -> tuple[Table, ...]:
         """The RDMA pairs of the first round, in groups by the cable they share."""

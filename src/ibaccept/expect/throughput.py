@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from ibaccept.expect.base import Area, Expectation
-from ibaccept.expect.fields import Bandwidth, Percent
+from ibaccept.expect.fields import Floor, Share, Tolerance
 from ibaccept.expect.selector import LinkSelector
 
 
@@ -32,13 +32,13 @@ class Filesystem(Expectation):
     needs_workloads: ClassVar[tuple[str, ...]] = ("filesystem",)
 
     kind: Literal["filesystem"]
-    read_within: Percent | None = Field(
+    read_within: Tolerance | None = Field(
         default=None, description="the read run is at most so far below what of names"
     )
     of: Literal["write"] | None = None
-    read_at_least: Bandwidth | None = Field(default=None, description="all clients together")
-    write_at_least: Bandwidth | None = Field(default=None, description="all clients together")
-    client_at_least: Bandwidth | None = Field(
+    read_at_least: Floor | None = Field(default=None, description="all clients together")
+    write_at_least: Floor | None = Field(default=None, description="all clients together")
+    client_at_least: Floor | None = Field(
         default=None, description="the slowest client, in each direction"
     )
 
@@ -77,7 +77,7 @@ class RdmaCeiling(Expectation):
     kind: Literal["rdma-ceiling"]
     relation: Literal["at-least", "matches"]
     of: Literal["filesystem-write", "filesystem-read"]
-    within: Percent
+    within: Tolerance
 
 
 class Forecast(Expectation):
@@ -97,7 +97,7 @@ class Forecast(Expectation):
 
     kind: Literal["forecast"]
     of: Literal["filesystem-read"] = "filesystem-read"
-    within: Percent
+    within: Tolerance
 
 
 class CableLoad(Expectation):
@@ -120,8 +120,8 @@ class CableLoad(Expectation):
     links: LinkSelector = Field(
         default=LinkSelector(type="isl"), description="of those that the job's traffic crosses"
     )
-    at_most: Percent = Field(description="share of the ceiling that no cable exceeds ...")
-    while_under: Percent = Field(description="... while another of its group is below this share")
+    at_most: Share = Field(description="share of the ceiling that no cable exceeds ...")
+    while_under: Share = Field(description="... while another of its group is below this share")
 
     @property
     def workloads_needed(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from ibaccept.commands import MOST_PORTS
 from ibaccept.errors import InputError
 from ibaccept.inventory import InventoryHost
 from ibaccept.lids import JobLids, lids_of
+from ibaccept.load.inputs import Direction
 from ibaccept.model import Fabric, Guid, Lid, Link, PortId
 from ibaccept.parse.ibstat import IbStat
 from ibaccept.routing.crossings import crossings
@@ -31,7 +32,9 @@ class Cable:
         link: its ends.
         to_clients: end that sends toward the clients.
         to_storage: the other end.
-        flows: pairs of the job that leave by each end toward clients, toward storage.
+        reads: pairs whose reads are sent by each end: by ``to_clients``, by ``to_storage``. Where
+            clients and storage are on both sides of a cable, both are.
+        writes: the same of their writes.
         host: inventory name, for a host's cable.
     """
 
@@ -39,9 +42,13 @@ class Cable:
     kind: Kind
     to_clients: PortId
     to_storage: PortId
-    flows: tuple[int, int]
-    mixed: bool = False
+    reads: tuple[int, int] = (0, 0)
+    writes: tuple[int, int] = (0, 0)
     host: str | None = None
+
+    def flows(self, direction: Direction) -> tuple[int, int]:
+        """Pairs by the end that sends their data."""
+        return self.reads if direction == "read" else self.writes
 
 
 @dataclass(frozen=True)
@@ -142,8 +149,8 @@ def _directed(link: Link, reads: Counter[PortId], writes: Counter[PortId]) -> Ca
         "isl",
         sends,
         returns,
-        (reads[sends], writes[returns]),
-        mixed=bool(reads[returns] or writes[sends]),
+        (reads[sends], reads[returns]),
+        (writes[sends], writes[returns]),
     )
 
 
@@ -161,7 +168,7 @@ def _idle(fabric: Fabric, crossed: Sequence[Cable]) -> Iterator[Cable]:
             continue
         a, b = link.a.id, link.b.id
         sends, returns = (a, b) if a.guid == like.to_clients.guid else (b, a)
-        yield Cable(link, "isl", sends, returns, (0, 0))
+        yield Cable(link, "isl", sends, returns)
 
 
 def _guids(link: Link) -> tuple[Guid, Guid]:
@@ -187,8 +194,8 @@ def _host_cable(
         return None
     there = link.b.id if link.a.id == port else link.a.id
     if kind == "client":
-        return Cable(link, "client", there, port, (0, 0), host=host)
-    return Cable(link, "storage", port, there, (0, 0), host=host)
+        return Cable(link, "client", there, port, host=host)
+    return Cable(link, "storage", port, there, host=host)
 
 
 # -- how they are read ---------------------------------------------------------------------------

@@ -13,6 +13,10 @@ from ibaccept.routing.paths import Disposition, Routes
 from ibaccept.snapshot import NotSeen
 from ibaccept.units import Bandwidth
 
+LEAST_OF_DERIVED = 0.85
+"""Share of the derived ceiling that an idle pair reaches, or it shows a limit of its hosts (a PCIe
+slot, a governor) and not of the link."""
+
 Ends = tuple[str, int, str, int]
 """Storage server and its LID, client and its LID."""
 
@@ -49,12 +53,18 @@ def _ceiling(
         found = measure(rate)
         if isinstance(found, PairRate):
             pair = found.pair
-            return LinkCeiling(
-                rate,
-                Ceiling(found.rate, "measured"),
-                f"measured on the idle pair {pair.storage} to {pair.client}",
+            if found.rate.gbps >= LEAST_OF_DERIVED * derived.payload.gbps:
+                return LinkCeiling(
+                    rate,
+                    Ceiling(found.rate, "measured"),
+                    f"measured on the idle pair {pair.storage} to {pair.client}",
+                )
+            reason = (
+                f"the idle pair {pair.storage} to {pair.client} reached {found.rate:.1f} only, "
+                "which is a limit of its hosts, not of the link"
             )
-        reason = f"no idle pair could be measured: {found.reason}"
+        else:
+            reason = f"no idle pair could be measured: {found.reason}"
     return LinkCeiling(
         rate, derived, f"derived: {share:.1%} of the data rate {rate.gbps:g} Gb/s; {reason}"
     )

@@ -10,6 +10,7 @@ from typing import Literal
 
 from ibaccept.inventory import InventoryHost
 from ibaccept.model import Rate
+from ibaccept.parse.recorded import RecordedRun
 from ibaccept.units import Bandwidth
 
 Direction = Literal["read", "write"]
@@ -34,7 +35,7 @@ class FilesystemLoad:
         cached: a data set that caches can hold is meant.
         engine: fio's I/O engine.
         direct: past the clients' page cache.
-        recorded: texts of the site's own results, for ``recorded``: one a direction.
+        recorded: the site's own results, for ``recorded``: one a direction.
     """
 
     tool: Literal["fio", "ior", "elbencho", "recorded"]
@@ -48,7 +49,7 @@ class FilesystemLoad:
     cached: bool = False
     engine: Literal["libaio", "io_uring", "posixaio", "psync"] = "libaio"
     direct: bool = True
-    recorded: tuple[str, ...] = ()
+    recorded: tuple[RecordedRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ The end that measures is perftest's client. With ``ib_write_bw`` the client send
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -103,7 +104,7 @@ class RdmaRunner:
             self._through(crew, list(clients.values()), watch)
             crew.finish(_PARTING)
             if watch is not None:
-                watch.sample()
+                watch.last()
         for server, client in clients.items():
             pair = ready[server]
             rates[pair] = self._rate(pair, crew.results[client], crew.results.get(server))
@@ -120,6 +121,7 @@ class RdmaRunner:
             self.load.tool,
             dict(sorted(rates.items(), key=lambda item: item[0].tcp_port)),
             self.clocks.spread(starts),
+            float(self.load.duration),
             tuple(self._moved),
             round_number,
             crew.ended,
@@ -260,7 +262,7 @@ class RdmaRunner:
 
     def _through(self, crew: Together, clients: Sequence[int], watch: Watch | None) -> None:
         """Watch the cables until all clients have ended."""
-        base = watch.samples[-1].end if watch is not None and watch.samples else 0.0
+        base = math.inf if watch is None or watch.before is None else watch.before.end
         low = base + self.load.duration * self.pace.settle
         high = base + self.load.duration * (1 - self.pace.settle)
         while clients and not crew.has_ended(clients):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -13,7 +13,6 @@ from ibaccept.forecast import Ceiling
 from ibaccept.load.cables import Cable, JobCables
 from ibaccept.load.inputs import Direction
 from ibaccept.load.result import (
-    Balance,
     CableRate,
     CableWatch,
     DirectedRate,
@@ -156,6 +155,13 @@ def _counter(name: str, port: str, grown: Growth) -> Counter:
     )
 
 
+def window_of(steady: Sequence[Sample]) -> Window:
+    """The steady part that these samples span: two or more."""
+    return Window(
+        steady[0].start, steady[-1].end, len(steady), max(sample.longest for sample in steady)
+    )
+
+
 class Reckoning:
     """Rates of the cables of a job from the samples of one run."""
 
@@ -171,18 +177,12 @@ class Reckoning:
         self._watch = watch
         self._ceilings = ceilings
 
-    def watch(
-        self,
-        run: str,
-        direction: Direction,
-        balance: Callable[[Reckoning, Window], Balance | NotSeen],
-    ) -> CableWatch | NotSeen:
+    def watch(self, run: str, direction: Direction) -> CableWatch | NotSeen:
         """Everything of one run; NotSeen where no two samples lie in its steady part.
 
         Args:
             run: its name.
             direction: of the data.
-            balance: compares the bytes.
         """
         steady = self.steady
         if len(steady) < 2:  # noqa: PLR2004 - a difference takes two
@@ -194,22 +194,33 @@ class Reckoning:
                 + (f" ({'; '.join(reasons)})" if reasons else ""),
                 "let it run longer: more duration, or a larger data set",
             )
-        window = Window(
-            steady[0].start,
-            steady[-1].end,
-            len(steady),
-            max(sample.longest for sample in steady),
-        )
         waits = self._waits(steady)
-        rates = tuple(self._cable(cable, steady, waits) for cable in self._cables.cables)
+        rates = tuple(self._cable(cable, direction, steady, waits) for cable in self._cables.cables)
         return CableWatch(
             run,
             direction,
-            window,
+            window_of(steady),
             rates,
-            balance(self, window),
             (*self._cables.problems, *self._watch.problems.values()),
         )
+
+    def cleared(self, before: Sample | None) -> dict[PortId, str]:
+        """Ports of which a counter fell between two readings, a sentence each.
+
+        Args:
+            before: the last sample of an earlier run, read by the same observer.
+        """
+        samples = self._watch.samples if before is None else [before, *self._watch.samples]
+        found: dict[PortId, str] = {}
+        for query in self._watch.queries:
+            for port in query.ports.values():
+                label = self._fabric.port_name(port)
+                for counter in (XMIT, RCV, WAIT):
+                    read = [one for one in samples if (port, counter) in one.readings]
+                    grown = growth(read, port, counter, label) if read else None
+                    if grown is not None and grown.state is RateState.CLEARED:
+                        found.setdefault(port, grown.why)
+        return found
 
     @property
     def steady(self) -> list[Sample]:
@@ -225,6 +236,11 @@ class Reckoning:
             whole: from the sample before the run to the one after it, not the steady part.
         """
         samples = self._watch.samples if whole else self.steady
+        if whole and (self._watch.before is None or self._watch.after is None):
+            when = "before" if self._watch.before is None else "after"
+            return Growth(RateState.UNREAD, why=f"the cables were not read {when} the run")
+        if len(samples) < 2:  # noqa: PLR2004 - as in watch
+            return Growth(RateState.UNREAD, why="the cables were not read twice in the run")
         total, seconds = 0.0, 0.0
         for cable in self._cables.cables:
             if cable.kind == kind:
@@ -240,18 +256,21 @@ class Reckoning:
         return Growth(RateState.OK, round(total * OCTETS), seconds if whole else 1.0)
 
     def _cable(
-        self, cable: Cable, steady: Sequence[Sample], waits: Mapping[PortId, WaitRate]
+        self,
+        cable: Cable,
+        direction: Direction,
+        steady: Sequence[Sample],
+        waits: Mapping[PortId, WaitRate],
     ) -> CableRate:
-        link = cable.link
+        link, flows = cable.link, cable.flows(direction)
         return CableRate(
             link.key,
             self._fabric.link_name(link),
             cable.kind,
             cable.host,
             link.rate,
-            self._directed(cable, cable.to_clients, cable.flows[0], steady, waits),
-            self._directed(cable, cable.to_storage, cable.flows[1], steady, waits),
-            cable.mixed,
+            self._directed(cable, cable.to_clients, flows[0], steady, waits),
+            self._directed(cable, cable.to_storage, flows[1], steady, waits),
         )
 
     def _directed(

@@ -70,6 +70,7 @@ class RdmaRun:
         pairs: of every pair, or why there is none of it.
         moved: sentences about ports that were in use, so that the next one was taken.
         spread: of the starts; None with less than one start.
+        seconds: each pair was to run.
         round: number of an all-to-all round, from 0.
         ended: processes started, and how many of them were seen to end.
     """
@@ -78,6 +79,7 @@ class RdmaRun:
     tool: str
     pairs: Mapping[Pair, PairRate | NotSeen]
     spread: Spread | None
+    seconds: float
     moved: tuple[str, ...] = ()
     round: int = 0
     ended: tuple[int, int] = (0, 0)
@@ -234,7 +236,7 @@ class DirectedRate:
             there is no rate or no ceiling.
         wait: of the sending port, None where it was not read.
         why: a sentence, where the state is not ok.
-        flows: pairs of the job the tables send this way.
+        flows: pairs of the job whose data the tables send this way in this run.
         counters: what both ends counted in the window; where one fell, the two readings it fell
             between.
         captures: lines of the readings of the counter the rate or the state comes from.
@@ -260,9 +262,9 @@ class CableRate:
         ports: of both ends, ordered.
         kind: ``isl``, ``client`` or ``storage``.
         host: whose cable it is, None for an ISL.
-        toward_clients: None where it could not be told which way that is.
-        mixed: the tables send reads and writes both ways over it, so that the names of the
-            directions are those of the greater part.
+        toward_clients: where clients and storage are on both sides of it, the way of the greater
+            part of the reads.
+        toward_storage: the other way.
     """
 
     ports: tuple[PortId, PortId]
@@ -272,7 +274,11 @@ class CableRate:
     link_rate: Rate | None
     toward_clients: DirectedRate
     toward_storage: DirectedRate
-    mixed: bool = False
+
+    @property
+    def ways(self) -> tuple[DirectedRate, DirectedRate]:
+        """Both directions."""
+        return self.toward_clients, self.toward_storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +341,6 @@ class CableWatch:
         run: ``filesystem-write`` and the like.
         window: the steady part.
         cables: those the job's routes cross, and those of its hosts.
-        balance: or why it cannot be made.
         problems: of single ports or switches.
     """
 
@@ -343,7 +348,6 @@ class CableWatch:
     direction: Direction
     window: Window
     cables: tuple[CableRate, ...]
-    balance: Balance | NotSeen
     problems: tuple[NotSeen, ...] = ()
 
 
@@ -367,6 +371,9 @@ class LoadRuns:
         rdma_write: as ``rdma_read``.
         watches: by run: ``filesystem-write``, ``filesystem-read``, ``rdma-read``, ``rdma-write``
             (and ``rdma-read-2`` for the second round).
+        balances: by run, as ``watches``: of the cables' bytes, or why there is none.
+        cleared: ports whose counters fell while they were read, during a run or between two, a
+            sentence each.
         ceilings: by rate of every watched cable.
         problems: everything that was not seen, each naming host and step, and clocks that differ.
         tools: versions, by tool: the version, or host by host where they differ.
@@ -378,6 +385,8 @@ class LoadRuns:
     rdma_read: tuple[RdmaRun, ...] | NotSeen | None = None
     rdma_write: tuple[RdmaRun, ...] | NotSeen | None = None
     watches: Mapping[str, CableWatch | NotSeen] = field(default_factory=dict)
+    balances: Mapping[str, Balance | NotSeen] = field(default_factory=dict)
+    cleared: Mapping[PortId, str] = field(default_factory=dict)
     ceilings: Mapping[Rate, LinkCeiling] = field(default_factory=dict)
     problems: tuple[NotSeen, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from ibaccept.load.ceiling import Ends, ceilings_of, idle_pair
 from ibaccept.load.filesystem import FilesystemRunner
 from ibaccept.load.inputs import Direction, LoadInputs, Pace, RdmaLoad
 from ibaccept.load.rdma import RdmaRunner, pairs_of
-from ibaccept.load.reckon import HEADERS, MTU, OVERHEAD, Reckoning
+from ibaccept.load.reckon import HEADERS, MTU, OVERHEAD, Reckoning, window_of
 from ibaccept.load.result import (
     Balance,
     CableWatch,
@@ -31,14 +31,13 @@ from ibaccept.load.result import (
     PairRate,
     RateState,
     RdmaRun,
-    Window,
 )
 from ibaccept.load.together import Clocks, run_all, why_not
-from ibaccept.load.watch import Watch
-from ibaccept.model import Rate
+from ibaccept.load.watch import Sample, Watch
+from ibaccept.model import PortId, Rate
 from ibaccept.nodeset import fold
-from ibaccept.parse import recorded
 from ibaccept.parse.ibstat import IbStat
+from ibaccept.parse.recorded import RecordedRun
 from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot
 from ibaccept.transport import CommandResult, Transport
 from ibaccept.transport.replay import RecordingTransport
@@ -97,11 +96,14 @@ class _Runs:
     clocks: Clocks = field(default_factory=Clocks)
     problems: list[NotSeen] = field(default_factory=list)
     watches: dict[str, CableWatch | NotSeen] = field(default_factory=dict)
+    balances: dict[str, Balance | NotSeen] = field(default_factory=dict)
+    cleared: dict[PortId, str] = field(default_factory=dict)
     ceilings: dict[Rate, LinkCeiling] = field(default_factory=dict)
     filesystem: dict[Direction, FilesystemRun | NotSeen] = field(default_factory=dict)
     rdma: dict[Direction, tuple[RdmaRun, ...]] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
     tools: dict[str, str] = field(default_factory=dict)
+    _read_before: Sample | None = None
 
     def all(self) -> LoadRuns:
         """Everything."""
@@ -119,6 +121,8 @@ class _Runs:
             self.rdma.get("read"),
             self.rdma.get("write"),
             self.watches,
+            self.balances,
+            self.cleared,
             self.ceilings,
             tuple(self.problems),
             self.tools,
@@ -198,16 +202,20 @@ class _Runs:
         direction: Direction,
         cables: JobCables | NotSeen,
         watch: Watch | NotSeen,
-        balance: Callable[[Reckoning, Window], Balance | NotSeen],
+        balance: Callable[[Reckoning], Balance | NotSeen],
     ) -> None:
         if isinstance(watch, NotSeen) or isinstance(cables, NotSeen):
             part = watch if isinstance(watch, NotSeen) else cables
             assert isinstance(part, NotSeen)  # noqa: S101 - one of the two is
-            self.watches[run] = part
+            self.watches[run] = self.balances[run] = part
             return
         known = {rate: found.ceiling for rate, found in self.ceilings.items()}
         reckoning = Reckoning(self.snapshot.fabric, cables, watch, known)
-        self.watches[run] = reckoning.watch(run, direction, balance)
+        self.watches[run] = reckoning.watch(run, direction)
+        self.balances[run] = balance(reckoning)
+        for port, why in reckoning.cleared(self._read_before).items():
+            self.cleared.setdefault(port, why)
+        self._read_before = watch.samples[-1] if watch.samples else None
 
     # -- RDMA --------------------------------------------------------------------------------
 
@@ -285,8 +293,8 @@ class _Runs:
         if load is None:
             return
         if load.tool == "recorded":
-            for text in load.recorded:
-                self._recorded(text)
+            for result in load.recorded:
+                self._recorded(result)
             return
         runner = FilesystemRunner(
             self.transport,
@@ -303,7 +311,7 @@ class _Runs:
             self.filesystem = {"write": data, "read": data}
             return
         try:
-            without = runner.make_folders()
+            without = runner.folders.make(self.inputs.clients)
             self.problems += without.values()
             for direction in ("write", "read"):
                 name = f"filesystem-{direction}"
@@ -324,16 +332,11 @@ class _Runs:
                     if isinstance(part, NotSeen)
                 }
         finally:
-            self.left += runner.remove()
+            self.left += runner.folders.remove()
 
-    def _recorded(self, text: str) -> None:
+    def _recorded(self, run: RecordedRun) -> None:
         """A result of the site's own benchmark, of the nodes that are judged."""
         clients = [host.name for host in self.inputs.clients]
-        try:
-            run = recorded.parse(text, name="recorded result")
-        except InputError as error:
-            self.problems.append(NotSeen("the recorded result", f"recorded: {error}"))
-            return
         if sorted(run.nodes) != sorted(clients):
             part = NotSeen(
                 f"the recorded {run.direction} run",
@@ -365,7 +368,7 @@ class _Runs:
             )
 
 
-def _rdma_balance(run: RdmaRun, reckoning: Reckoning, window: Window) -> Balance | NotSeen:
+def _rdma_balance(run: RdmaRun, reckoning: Reckoning) -> Balance | NotSeen:
     total = run.total
     if total is None:
         return NotSeen("bytes on the cables against the benchmark", "a pair was not measured")
@@ -374,11 +377,11 @@ def _rdma_balance(run: RdmaRun, reckoning: Reckoning, window: Window) -> Balance
         return NotSeen("bytes on the cables against the benchmark", grown.why)
     mtu = next((rate.mtu for rate in run.rates if rate.mtu), MTU)
     claimed = total.bytes_per_second * (mtu + OVERHEAD) / mtu
-    return balance_of(grown.per_second, claimed, "bytes/s", window.uncertain_share)
+    share = window_of(reckoning.steady).uncertain_share
+    return balance_of(grown.per_second, claimed, "bytes/s", share)
 
 
-def _bytes_balance(run: FilesystemRun, reckoning: Reckoning, window: Window) -> Balance | NotSeen:
-    del window  # all bytes of the run are compared, whenever they moved
+def _bytes_balance(run: FilesystemRun, reckoning: Reckoning) -> Balance | NotSeen:
     moved = run.moved
     if moved is None:
         return NotSeen("bytes on the cables against the benchmark", "a client was not measured")

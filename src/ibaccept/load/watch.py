@@ -73,6 +73,10 @@ class Sample:
 class Watch:
     """Reads the cables of a job, again and again.
 
+    Attributes:
+        before: the sample before the load; None where nothing could be read then.
+        after: the same of the one after it.
+
     Args:
         transport: records.
         observer: reads.
@@ -89,6 +93,8 @@ class Watch:
     samples: list[Sample] = field(default_factory=list)
     steady: list[int] = field(default_factory=list)
     problems: dict[str, NotSeen] = field(default_factory=dict)
+    before: Sample | None = None
+    after: Sample | None = None
     _single: set[Query] = field(default_factory=set)
     _basic: dict[Query, bool] = field(default_factory=dict)
 
@@ -115,7 +121,7 @@ class Watch:
 
     def first(self) -> None:
         """The sample before the load; learns which ports need the basic counters for XmitWait."""
-        sample = self.sample()
+        self.before = sample = self.sample()
         if sample is None:
             return
         for query in self.queries:
@@ -123,7 +129,11 @@ class Watch:
             self._basic[query] = not all(wait is not None and wait.bits for wait in waits)
         if any(self._basic.values()):
             self.samples.clear()
-            self.sample()
+            self.before = self.sample()
+
+    def last(self) -> None:
+        """The sample after the load."""
+        self.after = self.sample()
 
     def _run(
         self, jobs: Sequence[tuple[Query, bool]]
