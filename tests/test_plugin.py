@@ -696,3 +696,88 @@ def test_a_bundle_that_lacks_what_an_entry_needs_is_an_error(judge):
     ran = judge(HEAD + HOSTS + ERRORS + ERRORS.replace("no-errors", "long").replace("1s", "9s"))
 
     assert ran.outcomes == {"hosts-4x-hdr": "pass", "no-errors": "pass", "long": "error"}
+
+
+# -- the job of a replay, and of load ------------------------------------------------------------
+
+JOB = "version: 1\nfabric: small\njob: {clients: clients, storage: storage}\n"
+DELIVERED = "expect:\n  - {id: job-delivered, kind: routes, every: job}\n"
+RECORDED = "workloads: {filesystem: {tool: recorded, file: [read.yaml]}}\n"
+FLOOR = "expect:\n  - {id: floor, kind: filesystem, read_at_least: 1 GiB/s}\n"
+
+
+def test_a_replay_judges_the_job_it_is_given(judge):
+    """Tables tell of any job; the LIDs of hosts that were not asked are known by their names."""
+    own, other = judge(JOB + DELIVERED), judge(JOB + DELIVERED, "--job=client-1")
+
+    assert own.outcomes == other.outcomes == {"job-delivered": "pass"}
+    assert (own.document["job"], other.document["job"]) == (
+        "clients client-[1-2], storage stor-1",
+        "clients client-1, storage stor-1",
+    )
+    sentences = [ran.document["verdicts"][0]["sentence"] for ran in (own, other)]
+    assert sentences == [
+        f"2 of 2 properties of the routes of {pairs} pairs are as ordered" for pairs in (6, 2)
+    ]
+
+
+@pytest.mark.parametrize("job", ["nonsense", "client-[1-9]"])
+def test_a_replay_refuses_a_job_of_unknown_hosts(judge, job):
+    ran = judge(JOB + DELIVERED, f"--job={job}")
+
+    assert ran.code == 4
+    assert ran.errors.startswith("ERROR: ")
+
+
+def test_a_replay_of_a_run_without_load_says_so(judge, site):
+    (site.path / "read.yaml").write_text(GOOD)
+    ran = judge(JOB + RECORDED + FLOOR + HOSTS, "--load")
+
+    assert ran.not_run == {"floor": "the run that is replayed made no load"}
+    assert ran.outcomes == {"hosts-4x-hdr": "pass"}
+    assert ran.answer == (0, "INCOMPLETE")
+
+
+GOOD = """\
+{tool: x, nodes: "client-[1-2]", direction: read, bytes: 40GiB, seconds: 10,
+ start: 2026-11-30T10:00:00Z, end: 2026-11-30T10:00:10Z}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "read.yaml:1: the file is empty"),
+        (GOOD[:60], "read.yaml:1: "),
+        ("\x00\x01", "read.yaml"),
+        (
+            GOOD.replace("2026", "3026"),
+            "workloads: filesystem: the recorded read run ends 3026-11-30",
+        ),
+        (None, "read.yaml: No such file or directory; see workloads: filesystem: file"),
+    ],
+    ids=["empty", "cut", "binary", "future", "missing"],
+)
+def test_a_recorded_result_that_cannot_be_read_is_refused_before_any_load(
+    judge, site, text, sentence
+):
+    if text is not None:
+        (site.path / "read.yaml").write_text(text)
+    ran = judge(JOB + RECORDED + FLOOR, "--load", "--inventory=inventory/site.yaml", replay=False)
+
+    assert ran.code == 4
+    assert sentence in ran.errors
+    assert "Traceback" not in ran.errors
+    assert not (site.path / "reports").exists()
+
+
+def test_a_host_that_is_client_and_storage_is_refused_for_load(judge, site):
+    (site.path / "read.yaml").write_text(GOOD)
+    text = (JOB + RECORDED + FLOOR).replace("storage: storage", 'storage: "client-[1-2]"')
+    ran = judge(text, "--load", "--inventory=inventory/site.yaml", replay=False)
+
+    assert (ran.code, ran.errors.strip()) == (
+        4,
+        "ERROR: job: client-[1-2] are client and storage server: what such a host reads from "
+        "itself crosses no cable; name it once",
+    )

@@ -1,7 +1,7 @@
 """Do errors grow?"""
 
 from ibaccept.expect.counters import ErrorCounters
-from ibaccept.expect.loaded import under_load
+from ibaccept.expect.loaded import load_note, under_load
 from ibaccept.expect.look import WITHIN, growth_of, links_of, window_of
 from ibaccept.loadlook import LoadLook
 from ibaccept.plan import PlannedCable
@@ -19,8 +19,12 @@ def test_error_counters(
 ) -> None:
     """No error counter grows beyond its limit."""
     links = links_of(snapshot, expected.links, cable)
+    notes: tuple[str, ...] = ()
     if expected.window == "load":
-        growth = under_load(loads.loaded().runs, growth_of(snapshot, loads.window(), expected))
+        runs = loads.loaded().runs
+        growth = growth_of(snapshot, loads.window(), expected)
+        growth = under_load(runs, growth, links.items)
+        notes = (load_note(runs, links.items),)
     else:
         growth = growth_of(snapshot, window_of(snapshot, expected), expected)
 
@@ -31,6 +35,7 @@ def test_error_counters(
         noun=links.noun,
         as_ordered=f"have no error counter beyond its limit in {expected.window_text}",
         not_as_ordered=f"have error counters beyond their limits in {expected.window_text}",
+        notes=notes,
     )
 
     require(verdict, evidence)

@@ -77,6 +77,7 @@ def _ssh_config(options: argparse.Namespace) -> Path | None:
 def check(options: argparse.Namespace) -> int:
     """Accept the inputs or name every problem; list what a run would do."""
     inputs = _load(options)
+    inputs.check_load()
     expectations = inputs.expectations
     say(
         f"{inputs.expectations_file}: {len(expectations.entries)} entries for {expectations.fabric}"
@@ -212,8 +213,11 @@ def _what_runs(inputs: Inputs) -> Iterator[str]:
     if inputs.job is not None:
         names = dict.fromkeys((*inputs.job.clients, *inputs.job.storage))
         yield f"  load is made on {fold(names)}, by no other commands than:"
+    workloads = inputs.expectations.workloads
+    chosen = {part.tool for part in (workloads.filesystem, workloads.rdma) if part is not None}
+    others = commands.LOAD_TOOLS - chosen
     for command in commands.ALL:
-        if command not in looking:
+        if command not in looking and command.template[0] not in others:
             yield f"    {command_text(command)}"
 
 

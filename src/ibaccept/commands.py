@@ -38,6 +38,12 @@ _PARAMETERS = {
 }
 """What a parameter of a template may be, as a whole-match pattern."""
 
+
+def is_parameter(name: str, value: object) -> bool:
+    """Whether a value can be sent as the parameter of that name."""
+    return re.fullmatch(_PARAMETERS[name], str(value)) is not None
+
+
 MOST_PORTS = 8
 """Ports that ``ports`` names at most."""
 
@@ -300,6 +306,8 @@ ELBENCHO = {
     ),
     "read": _load("elbencho-read", ("elbencho", "-r", *_ELBENCHO), "a client reads back its file"),
 }
+LOAD_TOOLS = frozenset({*RDMA_CLIENTS, "fio", "ior", "elbencho"})
+"""What a site chooses from in ``workloads:``."""
 MKDIR = _load(
     "mkdir",
     ("mkdir", "--", "{path}/{run}"),

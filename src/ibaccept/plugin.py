@@ -178,7 +178,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if expected.is_under_load:
             marks.append(pytest.mark.xdist_group("load"))
             if not run.info.load:
-                marks.append(pytest.mark.skip(reason=NEEDS_LOAD))
+                asked = run.replay is not None and bool(option(metafunc.config, "load"))
+                marks.append(pytest.mark.skip(reason=NO_LOAD_THEN if asked else NEEDS_LOAD))
         for cable in cables_of(run.inputs, expected):
             entry = Entry(
                 expected,
@@ -192,6 +193,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 NEEDS_LOAD = "needs --load"
+NO_LOAD_THEN = "the run that is replayed made no load"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -363,7 +365,7 @@ class _Collector:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else "skipped"
             reason = reason.removeprefix("Skipped: ")
             self.run.skipped[entry_id] = NotRun(
-                reason, deliberate=reason == NEEDS_LOAD, nodeid=report.nodeid
+                reason, deliberate=reason in {NEEDS_LOAD, NO_LOAD_THEN}, nodeid=report.nodeid
             )
 
 

@@ -7,6 +7,7 @@ import json
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Container, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -33,7 +34,7 @@ from ibaccept.loadlook import Loaded
 from ibaccept.model import Fabric, Rate
 from ibaccept.nodeset import fold
 from ibaccept.parse import iblinkinfo, ibnetdiscover
-from ibaccept.parse.recorded import parse_all
+from ibaccept.parse.recorded import RecordedRun, parse_all
 from ibaccept.plan import Plan, write_plan
 from ibaccept.snapshot import NotSeen, Snapshot
 from ibaccept.transport.replay import RecordingTransport, ReplayTransport
@@ -62,6 +63,10 @@ def fabric_of(run_dir: Path) -> Fabric:
     topology = ibnetdiscover.parse(found["ibnetdiscover"].text)
     fabric, _ = assemble.merge(topology, iblinkinfo.parse(found["iblinkinfo"].text).rows)
     return fabric
+
+
+CLOCK_SLACK = 300.0
+"""Seconds by which the clock of a recorded result may be ahead of ours."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +185,15 @@ class Inputs:
             raise InputError("; ".join((str(error), *unasked_notes(silent)))) from None
         return JobSides(clients, storage, silent)
 
+    def check_load(self) -> None:
+        """Refuse what no load run can go by, before any host is asked.
+
+        Raises:
+            InputError: every problem of recorded results; a host that is a client and a server.
+        """
+        if any(entry.is_under_load for entry in self.expectations.entries):
+            self.load_inputs("")
+
     def load_inputs(self, token: str) -> LoadInputs:
         """What the load runs of these entries go by: only the workloads that one of them needs."""
         needed = {
@@ -195,6 +209,12 @@ class Inputs:
             needed |= {"filesystem", "rdma"}  # window: load is about whatever load there is
         workloads, job = self.expectations.workloads, self.job
         assert job is not None  # noqa: S101 - the schema refuses load entries without a job
+        both = sorted(set(job.clients) & set(job.storage))
+        if both:
+            raise InputError(
+                f"job: {fold(both)} {'are' if len(both) > 1 else 'is'} client and storage server: "
+                "what such a host reads from itself crosses no cable; name it once"
+            )
         filesystem = workloads.filesystem if "filesystem" in needed else None
         rdma = workloads.rdma if "rdma" in needed else None
         return LoadInputs(
@@ -233,7 +253,7 @@ class Inputs:
             cached=given.cached == "allowed",
             engine=given.engine,
             direct=given.direct,
-            recorded=parse_all(texts),
+            recorded=_of_the_past(parse_all(texts)),
         )
 
     def job_hosts(self) -> tuple[InventoryHost, ...]:
@@ -242,6 +262,17 @@ class Inputs:
             return ()
         names = dict.fromkeys((*self.job.clients, *self.job.storage))
         return tuple(self.inventory.hosts[name] for name in names)
+
+
+def _of_the_past(runs: tuple[RecordedRun, ...]) -> tuple[RecordedRun, ...]:
+    now = time.time()
+    for run in runs:
+        if run.end > now + CLOCK_SLACK:
+            raise InputError(
+                f"workloads: filesystem: the recorded {run.direction} run ends "
+                f"{datetime.fromtimestamp(run.end, UTC):%Y-%m-%dT%H:%M:%SZ}, which is yet to come"
+            )
+    return runs
 
 
 def _rdma_load(given: RdmaWorkload) -> RdmaLoad:
@@ -417,8 +448,17 @@ def _check_inputs(run_dir: Path, info: RunInfo, given: Container[str]) -> None:
             raise InputError(f"{path} was changed after the run, so it is not judged again{how}")
 
 
-def replay_inputs(run_dir: Path, expectations: Path | None, inventory: Path | None) -> Inputs:
+def replay_inputs(
+    run_dir: Path, expectations: Path | None, inventory: Path | None, job: str | None = None
+) -> Inputs:
     """Inputs of an earlier run, or others to judge the same captures by.
+
+    Args:
+        run_dir: of that run.
+        expectations: others than its own.
+        inventory: likewise.
+        job: clients of another job than its own. Tables tell of any job; what was captured of the
+            load is the load of that run, so nothing of it is seen for another.
 
     Raises:
         InputError: as ``Inputs.load``.
@@ -434,7 +474,7 @@ def replay_inputs(run_dir: Path, expectations: Path | None, inventory: Path | No
     return Inputs.load(
         expectations or run_dir / INPUTS / "expectations.yaml",
         inventory or run_dir / INPUTS / "inventory.yaml",
-        info.job,
+        info.job if job is None else job,
         plans if expectations is None else None,
     )
 

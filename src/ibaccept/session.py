@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,8 +133,9 @@ def begin(given: Given, progress: Callable[[str], None]) -> Run:
         if given.option("lab") is not None:
             raise InputError("--replay judges what was captured; it cannot be used with --lab")
         source = given.path_or_default("replay").resolve()
-        inputs = replay_inputs(source, given.path("expectations"), given.path("inventory"))
+        inputs = replay_inputs(source, given.path("expectations"), given.path("inventory"), job)
         info = RunInfo.read(source)
+        info = info if job is None else replace(info, job=job)
     elif (name := given.option("lab")) is not None:
         progress(f"starting the lab {name}")
         lab = given.start_lab(name, given.option("lab-backend") or DEFAULTS["lab-backend"])
@@ -152,6 +153,8 @@ def begin(given: Given, progress: Callable[[str], None]) -> Run:
         info = RunInfo.now(inputs.expectations.fabric, job=job, load=load)
     try:
         _check_planned(inputs)
+        if load:
+            inputs.check_load()
         reports = given.path_or_default("reports")
         run_dir = new_run_dir(reports, info if source is None else _replayed(info))
         info = keep_inputs(run_dir, inputs, info)

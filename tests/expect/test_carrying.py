@@ -8,7 +8,7 @@ from ibaccept.evidence import CaptureRef
 from ibaccept.expect import carrying
 from ibaccept.expect.cable_load import cable_checks
 from ibaccept.expect.delivery import AS_ORDERED
-from ibaccept.expect.loaded import under_load
+from ibaccept.expect.loaded import load_note, under_load
 from ibaccept.expect.look import WITHIN
 from ibaccept.expect.measured import Measured
 from ibaccept.expect.throughput import CableLoad, Filesystem, Forecast, RdmaCeiling
@@ -146,7 +146,7 @@ class Job:
         found = {name: self.watch(name) for name in names}
         return {**found, **{name.replace("_", "-"): watch for name, watch in others.items()}}
 
-    def measured(self, adaptive=None, balances=None, **changes):
+    def measured(self, adaptive=None, balances=None, served=None, **changes):
         """As ordered but for the changes; bytes agree where the cables were watched."""
         watches = changes.get("watches", self.watches())
         known = {
@@ -158,6 +158,7 @@ class Job:
             "rdma_read": (rdma(),),
             "watches": watches,
             "balances": known | (balances or {}),
+            "served": known | (served or {}),
             "ceilings": {
                 HDR: LinkCeiling(HDR, Ceiling(gib(22.6), "configured"), "the site says so")
             },
@@ -447,6 +448,31 @@ def test_clients_that_are_not_known_to_have_run_together_do_not_add_up(job, spre
     measured = job.measured(filesystem_read=replace(fs("read"), spread=spread))
 
     assert answers(measured, READ_IS_WRITE)["read against write"].reason == why
+
+
+def test_a_run_that_others_served_is_not_the_jobs(job):
+    """Half of the servers are not named: routes, forecast and cables are not those of the data."""
+    measured = job.measured(served={"filesystem-read": CACHED})
+    unknown = job.measured(served={"filesystem-read": NO_RUN})
+    hint = "name every server of the file system in job: storage, and no other host"
+
+    for entry in (READ_IS_WRITE, FORECAST):
+        assert list(answers(measured, entry).values()) == [
+            Unseen(
+                "filesystem-read: the cables of s[1-2] carried 60 % less than the clients claim, "
+                "so hosts that are not in job: storage served the rest",
+                hint,
+            )
+        ]
+        assert list(answers(unknown, entry).values()) == [
+            Unseen(
+                "filesystem-read: whether s[1-2] served it is not known: fio is missing on c1", hint
+            )
+        ]
+    # more than the clients claim: others use the servers, too
+    assert answers(job.measured(served={"filesystem-read": OTHERS}), READ_IS_WRITE) == {
+        "read against write": AS_ORDERED
+    }
 
 
 def test_pairs_that_did_not_run_together_are_no_ceiling(job):
@@ -767,6 +793,23 @@ def test_cables_that_were_not_loaded_in_one_direction_are_not_clean_under_load(j
     answer = under(job, balances=balances)
 
     assert answer.reason == f"the load was not as ordered: {why}"
+
+
+def test_links_none_of_which_carried_load_are_not_clean_under_load(job):
+    fabric = job.snapshot.fabric
+    isls = [link for link in fabric.links if fabric.is_isl(link)]
+    hosts = [link for link in fabric.links if not fabric.is_isl(link)]
+    loads = job.measured().loads
+
+    assert under_load(loads, lambda _link: WITHIN, isls)(isls[0]) == WITHIN
+    assert under_load(loads, lambda _link: WITHIN, hosts)(hosts[0]) == Unseen(
+        "the load was not as ordered: none of these 6 links carried it",
+        "name links that the job's traffic crosses",
+    )
+    assert load_note(loads, [*isls, *hosts]) == (
+        "2 of 8 of these links carried load in the load runs; the others are not on the job's way"
+    )
+    assert load_note(loads, isls) == "2 of 2 of these links carried load in the load runs"
 
 
 def test_reads_loaded_by_rdma_alone_are_a_load(job):

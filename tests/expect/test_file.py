@@ -499,6 +499,70 @@ def test_bad_files(tmp_path: Path, text, sentence):
     assert refused(tmp_path, text) == sentence
 
 
+LOAD = """\
+version: 1
+fabric: f
+ceilings: {4X HDR: 22.6 GiB/s}
+job: {}
+workloads:
+  filesystem: {tool: fio, path: /scratch, size_per_client: 96GiB, block: 1MiB, at_most: 40s}
+  rdma: {tool: ib_write_bw, duration: 12s, message: 1MiB, qps: 4, direction: read}
+expect:
+  - {id: a, kind: rdma-ceiling, relation: at-least, of: filesystem-write, within: 5%}
+"""
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "sentence"),
+    [
+        ("block: 1MiB", "block: 0B", "6: workloads.filesystem.block: must be more than 0B"),
+        (
+            "path: /scratch", "path: /scratch/../etc",
+            "6: workloads.filesystem.path: may hold letters, digits and _ . + @ - only, no blanks "
+            "and no . or .. alone, not '/scratch/../etc'",
+        ),
+        ("96GiB", "0GiB", "6: workloads.filesystem.size_per_client: must be more than 0B"),
+        (
+            "96GiB", "1KiB",
+            "6: workloads.filesystem.size_per_client: 1KiB for 1 processes is less than one block "
+            "of 1MiB each",
+        ),
+        (
+            "at_most: 40s", "at_most: 0s",
+            "6: workloads.filesystem.at_most: must be 1s or more: no run ends sooner",
+        ),
+        (
+            "at_most: 40s", "processes: 10000",
+            "6: workloads.filesystem.processes: must be at most 9999",
+        ),
+        (
+            "at_most: 40s", "file: x.yaml",
+            "6: workloads.filesystem.file: is of tool: recorded only",
+        ),
+        (
+            "12s", "1.5s",
+            "7: workloads.rdma.duration: must be whole seconds, from 1s to 99999s, not 1.5s",
+        ),
+        ("message: 1MiB", "message: 0B", "7: workloads.rdma.message: must be more than 0B"),
+        ("qps: 4", "qps: 10000", "7: workloads.rdma.qps: must be at most 9999"),
+        (
+            "direction: read", "direction: write",
+            "9: a: rdma-ceiling is about storage that sends to clients; workloads: rdma: direction "
+            "is write, make it read or both",
+        ),
+        (
+            "22.6 GiB/s", "0.001 GiB/s",
+            "3: ceilings.4X HDR: 0.001 GiB/s is 0.00859 Gb/s, less than half of what a 4X HDR link "
+            "carries (200.0 Gb/s); compare the unit, or leave it to be derived",
+        ),
+    ],
+)  # fmt: skip
+def test_a_load_that_cannot_be_made_is_refused(tmp_path: Path, good, bad, sentence):
+    assert LOAD.count(good) == 1
+
+    assert refused(tmp_path, LOAD.replace(good, bad)) == f"e.yaml:{sentence}"
+
+
 def test_a_bad_plan_is_told_with_its_own_lines(tmp_path: Path):
     path = write(tmp_path, plan=PLAN + "SwitchA,13,SwitchB,26\nx,y,z,1\n")
 

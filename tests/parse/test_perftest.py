@@ -180,8 +180,7 @@ def test_accepted():
             render(MIB, 368_000, 0, 194.44, 0.023179),
             {"duration": 10},
             Refused(
-                "368000 messages at that rate take 15.9 s, but a run of 10 s measures 6 s "
-                "of it",
+                "368000 messages at that rate take 15.9 s, but a run of 10 s measures 6 s of it",
                 "give both ends the same -D, and neither of them -n",
             ),
         ),
@@ -189,8 +188,7 @@ def test_accepted():
             render(MIB, 1, 0, 190.0, 0.022650),
             {},
             Refused(
-                "1 messages at that rate take 4.42e-05 s, but a run of 30 s measures 16 s "
-                "of it",
+                "1 messages at that rate take 4.42e-05 s, but a run of 30 s measures 16 s of it",
                 "give both ends the same -D, and neither of them -n",
             ),
         ),
@@ -198,8 +196,7 @@ def test_accepted():
             render(MIB, 2000, 0, 190.0, 0.022650),
             {},
             Refused(
-                "2000 messages at that rate take 0.0883 s, but a run of 30 s measures 16 s "
-                "of it",
+                "2000 messages at that rate take 0.0883 s, but a run of 30 s measures 16 s of it",
                 "give both ends the same -D, and neither of them -n",
             ),
         ),
@@ -215,8 +212,7 @@ def test_accepted():
             render(MIB, 1000, 0, 194.44, 0.023179, title="RDMA_Write Bidirectional BW Test"),
             {"bidirectional": True},
             Refused(
-                "1000 messages at that rate take 0.0431 s, but a run of 30 s measures 16 s "
-                "of it",
+                "1000 messages at that rate take 0.0431 s, but a run of 30 s measures 16 s of it",
                 "give both ends the same -D, and neither of them -n",
             ),
         ),

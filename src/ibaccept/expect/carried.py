@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ibaccept.expect.loaded import AGAIN, did_cross, not_crossed
 from ibaccept.expect.measured import Measured
 from ibaccept.load.reckon import HEADERS
-from ibaccept.load.result import CableRate, CableWatch, FilesystemRun, RdmaRun, Spread
+from ibaccept.load.result import Balance, CableRate, CableWatch, FilesystemRun, RdmaRun, Spread
 from ibaccept.nodeset import fold
 from ibaccept.snapshot import NotSeen, NotSeenError
 from ibaccept.units import Bandwidth
@@ -103,8 +103,35 @@ def carried(measured: Measured, direction: str) -> Bandwidth:
     balance = measured.loads.balances.get(name)
     if not did_cross(balance):
         raise NotSeenError(not_crossed(name, balance, f"{found:.1f}"))
+    _require_served(measured, name)
     _require_at_once(measured, run, found)
     return found
+
+
+def _require_served(measured: Measured, run: str) -> None:
+    """What the clients moved was moved by the storage servers of the job.
+
+    Raises:
+        NotSeenError: by others, or it was not seen by whom: then routes, forecast and ceilings of
+            the job are of other hosts than those that served.
+    """
+    served = measured.loads.served.get(run)
+    names = fold([host.host for host in measured.job.storage.hosts])
+    what = f"who served {run}"
+    hint = "name every server of the file system in job: storage, and no other host"
+    if isinstance(served, Balance) and served.explained != "cached":
+        return
+    if isinstance(served, Balance):
+        raise NotSeenError(
+            NotSeen(
+                what,
+                f"{run}: the cables of {names} carried {-100 * served.difference:.0f} % less than "
+                "the clients claim, so hosts that are not in job: storage served the rest",
+                hint,
+            )
+        )
+    why = "their cables were not watched" if served is None else served.reason
+    raise NotSeenError(NotSeen(what, f"{run}: whether {names} served it is not known: {why}", hint))
 
 
 def in_all(measured: Measured, direction: str) -> tuple[Bandwidth, Bandwidth]:

@@ -20,6 +20,7 @@ from ibaccept.expect.head import Head, Job, Waiver, Workloads
 from ibaccept.expect.problems import sentences
 from ibaccept.expect.registry import kinds
 from ibaccept.expect.routes import LidSpread
+from ibaccept.expect.throughput import RdmaCeiling
 from ibaccept.inventory import Inventory
 from ibaccept.model import Fabric, Rate
 from ibaccept.parse import ParseError, adaptive
@@ -357,6 +358,12 @@ class _Reader:
         for workload in entry.workloads_needed:
             if getattr(head.workloads, workload) is None:
                 yield f"{entry.kind} needs 'workloads:' with {workload}"
+        rdma = head.workloads.rdma
+        if isinstance(entry, RdmaCeiling) and rdma is not None and rdma.direction == "write":
+            yield (
+                f"{entry.kind} is about storage that sends to clients; workloads: rdma: direction "
+                "is write, make it read or both"
+            )
         if (
             entry.is_under_load
             and not entry.workloads_needed

@@ -9,14 +9,15 @@ import operator
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, create_model
+from pydantic import BaseModel, Field, create_model
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticUndefined
 
 from ibaccept.expect.base import Expectation
-from ibaccept.expect.head import Head, Workloads
+from ibaccept.expect.head import FilesystemWorkload, Head, Job, RdmaWorkload, Waiver, Workloads
 from ibaccept.expect.registry import kinds
 from ibaccept.expect.selector import LinkSelector
+from ibaccept.parse import recorded
 
 SCHEMA_FILE = Path("docs/expectations.schema.json")
 KINDS_FILE = Path("docs/expectations.md")
@@ -80,13 +81,26 @@ def kinds_markdown() -> str:
     for name, cls in kinds().items():
         load = " Judged only with `--load`." if cls.needs_load else ""
         parts += [f"## {name}", f"Area: {cls.area}.{load}", inspect.getdoc(cls) or "", _table(cls)]
+    parts.append("# The rest of the file")
+    for heading, part in _REST.items():
+        parts += [f"## {heading}", inspect.getdoc(part) or "", _table(part)]
+    parts += ["## a recorded result", inspect.getdoc(recorded) or ""]
     return "\n\n".join(parts) + "\n"
 
 
-def _table(cls: type[Expectation]) -> str:
+_REST: dict[str, type[BaseModel]] = {
+    "the file": Head,
+    "job": Job,
+    "workloads: filesystem": FilesystemWorkload,
+    "workloads: rdma": RdmaWorkload,
+    "waivers": Waiver,
+}
+
+
+def _table(cls: type[BaseModel]) -> str:
     rows = ["| key | default | meaning |", "|---|---|---|"]
     for name, field in cls.model_fields.items():
-        if name in Expectation.model_fields:
+        if issubclass(cls, Expectation) and name in Expectation.model_fields:
             continue
         default = "required"
         if field.default is not PydanticUndefined:
@@ -96,6 +110,8 @@ def _table(cls: type[Expectation]) -> str:
 
 
 def _plain(value: Any) -> str:
+    if value == () or value == Workloads():
+        return "none"
     return str(getattr(value, "type", value))
 
 

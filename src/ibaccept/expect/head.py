@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from ibaccept import units
+from ibaccept.commands import is_parameter
 from ibaccept.expect.fields import AtLeastOne, Duration, KeyedError, Nodes, Size, Strict, Text
 from ibaccept.model import Rate
 
@@ -34,6 +35,10 @@ def _date(value: object) -> date:
 Date = Annotated[date, PlainValidator(_date), WithJsonSchema({"type": "string", "format": "date"})]
 
 
+LEAST_CEILING = 0.5
+"""Share of its data rate that every idle link carries."""
+
+
 def _ceilings(value: object) -> dict[Rate, units.Bandwidth] | Literal["measure"]:
     if value == "measure":
         return "measure"
@@ -48,6 +53,12 @@ def _ceilings(value: object) -> dict[Rate, units.Bandwidth] | Literal["measure"]
             raise KeyedError(str(error), key) from None
         if rate in found:
             raise KeyedError(f"{rate} is there twice", key)
+        if 0 < ceiling.gbps < LEAST_CEILING * rate.gbps:
+            raise KeyedError(
+                f"{text} is {ceiling.gbps:.3g} Gb/s, less than half of what a {rate} link carries "
+                f"({rate.gbps:.1f} Gb/s); compare the unit, or leave it to be derived",
+                key,
+            )
         if not 0 < ceiling.gbps <= rate.gbps:
             raise KeyedError(
                 f"{text} is {ceiling.gbps:.1f} Gb/s; a {rate} link carries at most "
@@ -87,19 +98,25 @@ Files = Annotated[
 
 
 class Job(Strict):
-    """Whose traffic is judged. ``--job`` replaces the clients."""
+    """Whose traffic is judged. ``--job`` replaces the clients.
 
-    clients: Nodes = "clients"
-    storage: Nodes = "storage"
+    Storage names every server that serves the file system, and no other host: routes, forecast and
+    ceilings are those to and from them, and a run that others served is not judged.
+    """
+
+    clients: Nodes = Field(default="clients", description="inventory group or node set")
+    storage: Nodes = Field(default="storage", description="inventory group or node set")
 
 
 class FilesystemWorkload(Strict):
     """The write run, then the read run, of the file system."""
 
-    tool: Literal["fio", "ior", "elbencho", "recorded"]
+    tool: Literal["fio", "ior", "elbencho", "recorded"] = Field(
+        description="`fio`, `ior`, `elbencho`, or `recorded`: results of the site's own benchmark"
+    )
     path: Text | None = Field(default=None, description="folder on the file system")
     size_per_client: Size | None = Field(default=None, description="data set of one client")
-    block: Size = units.Size(1 << 20)
+    block: Size = Field(default=units.Size(1 << 20), description="bytes of one request")
     processes: AtLeastOne = Field(default=1, description="per client")
     depth: AtLeastOne = Field(default=16, description="requests in flight per process")
     at_most: Duration = Field(default=units.Duration(1800), description="then a run is stopped")
@@ -118,34 +135,81 @@ class FilesystemWorkload(Strict):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        if self.tool != "recorded" and self.file:
+            raise KeyedError("is of tool: recorded only", "file")
         if self.tool == "recorded":
             if not self.file:
                 raise ValueError("a recorded run needs file")
         elif self.path is None or self.size_per_client is None:
             raise ValueError(f"{self.tool} needs path and size_per_client")
-        elif not self.path.startswith("/"):
-            raise KeyedError(f"must be absolute, not {self.path!r}", "path")
+        else:
+            self._can_be_sent(self.path, self.size_per_client.bytes)
         return self
+
+    def _can_be_sent(self, path: str, size: int) -> None:
+        """Every value can stand in the command it is for, and means a load there."""
+        if not path.startswith("/"):
+            raise KeyedError(f"must be absolute, not {path!r}", "path")
+        if not is_parameter("path", path):
+            raise KeyedError(
+                f"may hold letters, digits and _ . + @ - only, no blanks and no . or .. alone, not "
+                f"{path!r}",
+                "path",
+            )
+        for key, value in (("block", self.block.bytes), ("size_per_client", size)):
+            if not is_parameter("bytes", value):
+                raise KeyedError("must be more than 0B", key)
+        for key, number in (("processes", self.processes), ("depth", self.depth)):
+            if not is_parameter("count", number):
+                raise KeyedError("must be at most 9999", key)
+        if size // self.processes < self.block.bytes:
+            raise KeyedError(
+                f"{self.size_per_client} for {self.processes} processes is less than one block of "
+                f"{self.block} each",
+                "size_per_client",
+            )
+        if self.at_most.seconds < 1:
+            raise KeyedError("must be 1s or more: no run ends sooner", "at_most")
 
 
 class RdmaWorkload(Strict):
     """RDMA between the job's endpoints, all pairs at once."""
 
-    tool: Literal["ib_write_bw", "ib_read_bw"] = "ib_write_bw"
-    duration: Duration = units.Duration(30)
-    message: Size = units.Size(1 << 20)
-    qps: AtLeastOne = 4
+    tool: Literal["ib_write_bw", "ib_read_bw"] = Field(
+        default="ib_write_bw", description="of perftest"
+    )
+    duration: Duration = Field(default=units.Duration(30), description="of each run")
+    message: Size = Field(default=units.Size(1 << 20), description="bytes of one message")
+    qps: AtLeastOne = Field(default=4, description="queue pairs of each pair of hosts")
     direction: Literal["read", "write", "both"] = Field(
         default="read", description="read: storage sends, clients receive"
     )
-    pattern: Literal["pairs", "all-to-all"] = "pairs"
+    pattern: Literal["pairs", "all-to-all"] = Field(
+        default="pairs",
+        description="pairs: each client with one server, round-robin; all-to-all: as many rounds "
+        "as there are servers",
+    )
     depth: AtLeastOne | None = Field(
         default=None, description="messages in flight; the tool's own when left out"
     )
 
+    @model_validator(mode="after")
+    def _can_be_sent(self) -> Self:
+        seconds = self.duration.seconds
+        if seconds != int(seconds) or not is_parameter("seconds", int(seconds)):
+            raise KeyedError(
+                f"must be whole seconds, from 1s to 99999s, not {self.duration}", "duration"
+            )
+        if not is_parameter("bytes", self.message.bytes):
+            raise KeyedError("must be more than 0B", "message")
+        for key, number in (("qps", self.qps), ("depth", self.depth)):
+            if number is not None and not is_parameter("count", number):
+                raise KeyedError("must be at most 9999", key)
+        return self
+
 
 class Workloads(Strict):
-    """The load runs; started only with ``--load``."""
+    """The load runs; started only with ``--load``, all of them that some entry needs."""
 
     filesystem: FilesystemWorkload | None = None
     rdma: RdmaWorkload | None = None
@@ -157,8 +221,8 @@ class Waiver(Strict):
     expectation: Text = Field(description="id of the entry")
     subject: Text = Field(description="what the finding is about, as reports name it")
     until: Date = Field(description="the last day it holds")
-    ticket: Text
-    because: Text
+    ticket: Text = Field(description="where it is followed up")
+    because: Text = Field(description="why it is accepted")
 
     def is_expired(self, today: date) -> bool:
         """True after the last day."""
@@ -168,7 +232,7 @@ class Waiver(Strict):
 class Head(Strict):
     """Everything of the file but the entries, which are validated by their kinds."""
 
-    version: Literal[1]
+    version: Literal[1] = Field(description="1")
     fabric: Text = Field(description="name of the fabric, for reports and folders")
     adaptive_routing: Literal["on", "off"] | None = Field(
         default=None, description="on: forwarding tables do not predict load and are not judged"
@@ -179,9 +243,12 @@ class Head(Strict):
         "file: what they say of adaptive routing",
     )
     ceilings: Ceilings | None = Field(
-        default=None, description="payload of one idle link, measured on this hardware"
+        default=None,
+        description="payload of one idle link, measured on this hardware, by rate: "
+        "`{4X HDR: 22.6 GiB/s}`; or `measure`: on an idle pair, with --load; derived from the data "
+        "rate where it is left out",
     )
-    job: Job | None = None
-    workloads: Workloads = Workloads()
-    waivers: tuple[Waiver, ...] = ()
-    expect: list[Any]
+    job: Job | None = Field(default=None, description="see below")
+    workloads: Workloads = Field(default=Workloads(), description="see below")
+    waivers: tuple[Waiver, ...] = Field(default=(), description="see below")
+    expect: list[Any] = Field(description="the entries, see above")

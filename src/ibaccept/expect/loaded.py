@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ibaccept.expect.look import ports_of
-from ibaccept.load.result import Balance, FilesystemRun, LoadRuns
+from ibaccept.load.result import Balance, CableWatch, FilesystemRun, LoadRuns
 from ibaccept.snapshot import NotSeen, NotSeenError
 from ibaccept.verdict import Different, Unseen
 
 Answer = str | Different | Unseen
 AGAIN = "run the load again"
+LEAST_PERCENT = 1.0
+"""Of its ceiling, from which a cable carried load: what management sends is far less."""
 RUNS = ("filesystem-write", "filesystem-read", "rdma-read", "rdma-write")
 """The runs, as their watches are named."""
 
 
-def under_load(runs: LoadRuns, growth: Callable[[Any], Answer]) -> Callable[[Any], Answer]:
+def under_load(
+    runs: LoadRuns, growth: Callable[[Any], Answer], items: Sequence[Any] | None = None
+) -> Callable[[Any], Answer]:
     """Judges error counters over the load runs, by what is known of the load too.
+
+    Args:
+        runs: the load.
+        growth: what two sweeps say of an item.
+        items: all that are judged, where one of them at least must have carried load.
 
     No growth means nothing where the load was not there. And counters that were 0 before, grew,
     and were cleared read 0 again: the sweeps around the load see nothing of that. The cable watch
     does: the data counters of the same port fell.
     """
     lacking = [part for name in RUNS for part in not_whole(runs, name)] or list(_not_loaded(runs))
+    if items and not lacking and not loaded_among(runs, items):
+        lacking.append(
+            NotSeen(
+                "the load",
+                f"none of these {len(items)} links carried it",
+                "name links that the job's traffic crosses",
+            )
+        )
 
     def judged(item: Any) -> Answer:
         answer = growth(item)
@@ -35,6 +52,26 @@ def under_load(runs: LoadRuns, growth: Callable[[Any], Answer]) -> Callable[[Any
         return answer if why is None else Unseen(why, AGAIN)
 
     return judged
+
+
+def loaded_among(runs: LoadRuns, items: Sequence[Any]) -> int:
+    """How many of the items carried load in some run."""
+    ports = {
+        port
+        for watch in runs.watches.values()
+        if isinstance(watch, CableWatch)
+        for cable in watch.cables
+        if any((way.percent or 0.0) >= LEAST_PERCENT for way in cable.ways)
+        for port in cable.ports
+    }
+    return sum(any(port in ports for port in ports_of(item)) for item in items)
+
+
+def load_note(runs: LoadRuns, items: Sequence[Any]) -> str:
+    """How many of the links judged were under load at all."""
+    used = loaded_among(runs, items)
+    rest = "" if used == len(items) else "; the others are not on the job's way"
+    return f"{used} of {len(items)} of these links carried load in the load runs{rest}"
 
 
 def not_whole(runs: LoadRuns, name: str) -> tuple[NotSeen, ...]:

@@ -198,6 +198,14 @@ class Story:
         for direction in ("write", "read"):
             run = getattr(self.measured.loads, f"filesystem_{direction}")
             if isinstance(run, FilesystemRun) and run.total is not None:
+                if run.recorded is not None:
+                    names = [host.host for host in self.measured.job.clients.hosts]
+                    yield (
+                        f"file system {direction} ({run.tool}): {run.total:.1f}, {len(names)} "
+                        f"clients {fold(names)}, as the site recorded it: neither caches nor what "
+                        "the cables carried then was seen"
+                    )
+                    continue
                 yield (
                     f"file system {direction} ({run.tool}): {run.total:.1f}, {len(run.clients)} "
                     f"clients {fold(run.clients)}; {_data_set(run)}{_start(run)}; "

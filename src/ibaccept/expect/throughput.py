@@ -10,6 +10,8 @@ from ibaccept.expect.base import Area, Expectation
 from ibaccept.expect.fields import Floor, Share, Tolerance
 from ibaccept.expect.selector import LinkSelector
 
+_FLOOR = "all clients together: while all of them ran, and from the first start to the last end"
+
 
 class Filesystem(Expectation):
     """The file system reads and writes as fast as ordered.
@@ -36,8 +38,8 @@ class Filesystem(Expectation):
         default=None, description="the read run is at most so far below what of names"
     )
     of: Literal["write"] | None = None
-    read_at_least: Floor | None = Field(default=None, description="all clients together")
-    write_at_least: Floor | None = Field(default=None, description="all clients together")
+    read_at_least: Floor | None = Field(default=None, description=_FLOOR)
+    write_at_least: Floor | None = Field(default=None, description=_FLOOR)
     client_at_least: Floor | None = Field(
         default=None, description="the slowest client, in each direction"
     )

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Literal
 
 from ibaccept.counters import WIDTH
 from ibaccept.evidence import CaptureRef, Counter, CounterState
@@ -33,6 +34,9 @@ OVERHEAD, MTU = 26, 4096
 
 ENDS_APART = 0.1
 """Share by which the two ends of a cable may count differently."""
+
+Side = Literal["client", "storage"]
+"""Whose cables."""
 
 IDLE = 0.01
 """Share of its rate under which a cable's two ends are not compared: management is not load."""
@@ -227,11 +231,11 @@ class Reckoning:
         """Samples of the steady part."""
         return [self._watch.samples[number] for number in self._watch.steady]
 
-    def toward(self, kind: str, direction: Direction, *, whole: bool) -> Growth:
+    def toward(self, kind: Side, direction: Direction, *, whole: bool) -> Growth:
         """Octets on all cables of one kind, in the direction of the data, and the seconds.
 
         Args:
-            kind: of cable: ``client``.
+            kind: whose cables.
             direction: of the data.
             whole: from the sample before the run to the one after it, not the steady part.
         """

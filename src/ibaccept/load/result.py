@@ -372,6 +372,7 @@ class LoadRuns:
         watches: by run: ``filesystem-write``, ``filesystem-read``, ``rdma-read``, ``rdma-write``
             (and ``rdma-read-2`` for the second round).
         balances: by run, as ``watches``: of the cables' bytes, or why there is none.
+        served: the same of the cables of the job's storage.
         cleared: ports whose counters fell while they were read, during a run or between two, a
             sentence each.
         ceilings: by rate of every watched cable.
@@ -386,6 +387,7 @@ class LoadRuns:
     rdma_write: tuple[RdmaRun, ...] | NotSeen | None = None
     watches: Mapping[str, CableWatch | NotSeen] = field(default_factory=dict)
     balances: Mapping[str, Balance | NotSeen] = field(default_factory=dict)
+    served: Mapping[str, Balance | NotSeen] = field(default_factory=dict)
     cleared: Mapping[PortId, str] = field(default_factory=dict)
     ceilings: Mapping[Rate, LinkCeiling] = field(default_factory=dict)
     problems: tuple[NotSeen, ...] = ()

@@ -20,7 +20,7 @@ from ibaccept.load.ceiling import Ends, ceilings_of, idle_pair
 from ibaccept.load.filesystem import FilesystemRunner
 from ibaccept.load.inputs import Direction, LoadInputs, Pace, RdmaLoad
 from ibaccept.load.rdma import RdmaRunner, pairs_of
-from ibaccept.load.reckon import HEADERS, MTU, OVERHEAD, Reckoning, window_of
+from ibaccept.load.reckon import HEADERS, MTU, OVERHEAD, Reckoning, Side, window_of
 from ibaccept.load.result import (
     Balance,
     CableWatch,
@@ -45,6 +45,9 @@ from ibaccept.units import Bandwidth
 
 LABEL = "load"
 """Under which everything is recorded; a replay of the load asks for nothing else."""
+
+DIRECTIONS: tuple[Direction, ...] = ("write", "read")
+"""Of the file system, in this order: what was not written cannot be read."""
 
 TOLERANCE = 0.03
 """By so much bytes on cables and bytes of the benchmark may differ."""
@@ -97,6 +100,7 @@ class _Runs:
     problems: list[NotSeen] = field(default_factory=list)
     watches: dict[str, CableWatch | NotSeen] = field(default_factory=dict)
     balances: dict[str, Balance | NotSeen] = field(default_factory=dict)
+    served: dict[str, Balance | NotSeen] = field(default_factory=dict)
     cleared: dict[PortId, str] = field(default_factory=dict)
     ceilings: dict[Rate, LinkCeiling] = field(default_factory=dict)
     filesystem: dict[Direction, FilesystemRun | NotSeen] = field(default_factory=dict)
@@ -112,8 +116,15 @@ class _Runs:
         self.hosts = {h.name: h for h in (*self.inputs.clients, *self.inputs.storage)}
         if isinstance(cables, JobCables):
             self.ceilings = ceilings_of(cables.cables, self.inputs.ceilings, self._measure)
-        self._filesystem(cables)
-        self._rdma(cables)
+        try:
+            self._filesystem(cables)
+            self._rdma(cables)
+        except KeyboardInterrupt:
+            self.progress(
+                "interrupted: what was started on the hosts was ended, and test files removed"
+                + "".join(f"; left behind: {text}" for text in self.left)
+            )
+            raise
         self.problems += self.clocks.apart(CLOCKS_APART)
         return LoadRuns(
             self.filesystem.get("write"),
@@ -122,6 +133,7 @@ class _Runs:
             self.rdma.get("write"),
             self.watches,
             self.balances,
+            self.served,
             self.cleared,
             self.ceilings,
             tuple(self.problems),
@@ -202,17 +214,18 @@ class _Runs:
         direction: Direction,
         cables: JobCables | NotSeen,
         watch: Watch | NotSeen,
-        balance: Callable[[Reckoning], Balance | NotSeen],
+        balance: Callable[[Reckoning, Side], Balance | NotSeen],
     ) -> None:
         if isinstance(watch, NotSeen) or isinstance(cables, NotSeen):
             part = watch if isinstance(watch, NotSeen) else cables
             assert isinstance(part, NotSeen)  # noqa: S101 - one of the two is
-            self.watches[run] = self.balances[run] = part
+            self.watches[run] = self.balances[run] = self.served[run] = part
             return
         known = {rate: found.ceiling for rate, found in self.ceilings.items()}
         reckoning = Reckoning(self.snapshot.fabric, cables, watch, known)
         self.watches[run] = reckoning.watch(run, direction)
-        self.balances[run] = balance(reckoning)
+        self.balances[run] = balance(reckoning, "client")
+        self.served[run] = balance(reckoning, "storage")
         for port, why in reckoning.cleared(self._read_before).items():
             self.cleared.setdefault(port, why)
         self._read_before = watch.samples[-1] if watch.samples else None
@@ -295,6 +308,14 @@ class _Runs:
         if load.tool == "recorded":
             for result in load.recorded:
                 self._recorded(result)
+            for direction in DIRECTIONS:
+                if direction in self.filesystem:
+                    continue
+                self.filesystem[direction] = NotSeen(
+                    f"the recorded {direction} run",
+                    f"recorded: no file of workloads: filesystem: file is a {direction} run",
+                    f"name the result of the {direction} run, too",
+                )
             return
         runner = FilesystemRunner(
             self.transport,
@@ -313,7 +334,7 @@ class _Runs:
         try:
             without = runner.folders.make(self.inputs.clients)
             self.problems += without.values()
-            for direction in ("write", "read"):
+            for direction in DIRECTIONS:
                 name = f"filesystem-{direction}"
                 self.progress(f"{name}: {load.tool} on {len(self.inputs.clients)} clients at once")
                 watch = self._watch(cables)
@@ -368,11 +389,11 @@ class _Runs:
             )
 
 
-def _rdma_balance(run: RdmaRun, reckoning: Reckoning) -> Balance | NotSeen:
+def _rdma_balance(run: RdmaRun, reckoning: Reckoning, side: Side) -> Balance | NotSeen:
     total = run.total
     if total is None:
         return NotSeen("bytes on the cables against the benchmark", "a pair was not measured")
-    grown = reckoning.toward("client", run.direction, whole=False)
+    grown = reckoning.toward(side, run.direction, whole=False)
     if grown.state is not RateState.OK:
         return NotSeen("bytes on the cables against the benchmark", grown.why)
     mtu = next((rate.mtu for rate in run.rates if rate.mtu), MTU)
@@ -381,11 +402,11 @@ def _rdma_balance(run: RdmaRun, reckoning: Reckoning) -> Balance | NotSeen:
     return balance_of(grown.per_second, claimed, "bytes/s", share)
 
 
-def _bytes_balance(run: FilesystemRun, reckoning: Reckoning) -> Balance | NotSeen:
+def _bytes_balance(run: FilesystemRun, reckoning: Reckoning, side: Side) -> Balance | NotSeen:
     moved = run.moved
     if moved is None:
         return NotSeen("bytes on the cables against the benchmark", "a client was not measured")
-    grown = reckoning.toward("client", run.direction, whole=True)
+    grown = reckoning.toward(side, run.direction, whole=True)
     if grown.state is not RateState.OK:
         return NotSeen("bytes on the cables against the benchmark", grown.why)
     return balance_of(grown.delta, moved * HEADERS, "bytes", 0.0)
