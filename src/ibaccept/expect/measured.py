@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from ibaccept import diagnosis
 from ibaccept.errors import IbacceptError
-from ibaccept.expect.counters import ErrorCounters
-from ibaccept.expect.loaded import under_load
-from ibaccept.expect.look import growth_of
-from ibaccept.expect.pairs import RdmaPairs, first_lids, share_of
+from ibaccept.expect.pairs import (
+    RdmaPairs,
+    first_lids,
+    port_lids,
+    require_one_port,
+)
 from ibaccept.expect.sides import JobSides
+from ibaccept.expect.watched import WatchedCables
+from ibaccept.facts import AGREE, Facts
 from ibaccept.forecast import AdmissibleInputs, Ceiling, Forecast, forecast
 from ibaccept.load.result import (
-    CableRate,
     CableWatch,
     FilesystemRun,
     LoadRuns,
     RdmaRun,
 )
-from ibaccept.model import Link, PortId, Rate
+from ibaccept.model import PortId, Rate
 from ibaccept.routing.spread import spread
 from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot, Window
-from ibaccept.verdict import Different, Unseen
 
 T = TypeVar("T")
 
@@ -96,9 +96,11 @@ class Measured:
         """Reads, from routes, ceilings and the write run only.
 
         Raises:
-            NotSeenError: a part of that is not there.
+            NotSeenError: a part of that is not there, or a host has several ports.
             InputError: a pair that the tables do not deliver.
         """
+        for side in (self.job.clients, self.job.storage):
+            require_one_port(side.hosts, self.snapshot.fabric)
         write = self.filesystem("write")
         if write.unseen:
             raise NotSeenError(write.unseen[0])
@@ -118,8 +120,8 @@ class Measured:
             self.snapshot,
             self.loads,
             self.ceilings,
-            first_lids(self.job.clients.hosts),
-            first_lids(self.job.storage.hosts),
+            port_lids(self.job.clients.hosts),
+            port_lids(self.job.storage.hosts),
         )
 
     # -- cables ------------------------------------------------------------------------------
@@ -137,105 +139,48 @@ class Measured:
             found = spread(self.snapshot.routes, self.job.storage.lids, self.job.clients.lids)
         except IbacceptError:
             return None
-        if found.reach is None or found.reach.delivered < found.reach.pairs:
+        if found.reach is None or not 0 < found.reach.pairs <= found.reach.delivered:
             return None
         return any(group.worst > group.bound for group in found.groups)
 
-    def cables(self) -> tuple[diagnosis.Cable, ...]:
-        """The inter-switch cables of the job, with their shares in each run."""
-        runs = {name: watch for name, watch in self.loads.watches.items() if _is_seen(watch)}
-        shares: dict[tuple[PortId, PortId], dict[str, float | None]] = defaultdict(dict)
-        seen: dict[tuple[PortId, PortId], CableRate] = {}
-        for key, run, toward in (
-            ("write", "filesystem-write", "toward_storage"),
-            ("read", "filesystem-read", "toward_clients"),
-            ("rdma", "rdma-read", "toward_clients"),
-        ):
-            watch = runs.get(run)
-            if not isinstance(watch, CableWatch):
-                continue
-            for cable in watch.cables:
-                if cable.kind == "isl":
-                    seen[cable.ports] = cable
-                    shares[cable.ports][key] = share_of(getattr(cable, toward))
-        fabric = self.snapshot.fabric
-        return tuple(
-            diagnosis.Cable(
-                cable.name,
-                " - ".join(sorted(fabric.node_of(port).name.strip() for port in cable.ports)),
-                max(self.read_lids.get(port, 0) for port in cable.ports),
-                **shares[key],
-            )
-            for key, cable in sorted(seen.items())
-        )
-
-    def slow_links(self) -> tuple[str, ...]:
-        """Cables of the job slower than those beside them (same two switches, or same side)."""
-        beside: dict[object, list[Link]] = defaultdict(list)
-        fabric = self.snapshot.fabric
-        for cable in self._watched():
-            link = fabric.link_at[cable.ports[0]]
-            key: object = cable.kind
-            if cable.kind == "isl":
-                key = tuple(sorted(port.guid for port in cable.ports))
-            beside[key].append(link)
-        slow = []
-        for links in beside.values():
-            known = [link.rate for link in links if link.rate is not None]
-            best = max((rate.gbps for rate in known), default=0.0)
-            slow += [
-                f"{fabric.link_name(link)} ({link.rate})"
-                for link in links
-                if link.rate is not None and link.rate.gbps < best
-            ]
-        return tuple(slow)
-
-    def _watched(self) -> list[CableRate]:
-        found: dict[tuple[PortId, PortId], CableRate] = {}
-        for watch in self.loads.watches.values():
-            if isinstance(watch, CableWatch):
-                found.update({cable.ports: cable for cable in watch.cables})
-        return list(found.values())
-
-    def error_links(self) -> tuple[str, ...] | None:
-        """Cables of the job whose error counters grew under load; None where not compared."""
-        if not isinstance(self.window, Window):
-            return None
-        growth = under_load(self.loads, growth_of(self.snapshot, self.window, _ANY_GROWTH))
-        links = [self.snapshot.fabric.link_at[cable.ports[0]] for cable in self._watched()]
-        judged = [(link, growth(link)) for link in links]
-        if any(isinstance(value, Unseen) for _, value in judged):
-            return None
-        return tuple(value.found for _, value in judged if isinstance(value, Different))
+    @cached_property
+    def cables(self) -> WatchedCables:
+        """What is known of the cables that were watched."""
+        return WatchedCables(self.snapshot, self.loads, self.window)
 
     # -- facts -------------------------------------------------------------------------------
 
-    def facts(self) -> diagnosis.Facts:
+    def facts(self) -> Facts:
         """Everything the look-alikes are told apart by."""
         permitted = None
         predicted = self.try_forecast()
         if predicted is not None:
             permitted = predicted.permitted.gib
-        senders, receivers = self.pairs.slow_hosts()
+        slow = self.pairs.slow_hosts()
+        readers = self._readers(predicted)
         balances = {
-            name: watch.balance
-            for name, watch in self.loads.watches.items()
-            if isinstance(watch, CableWatch) and not isinstance(watch.balance, NotSeen)
+            name: balance
+            for name, balance in self.loads.balances.items()
+            if not isinstance(balance, NotSeen)
         }
-        return diagnosis.Facts(
+        return Facts(
             fs_write=_total(self.loads.filesystem_write),
             fs_read=_total(self.loads.filesystem_read),
             rdma_read=self._rdma_total(),
-            cables=self.cables(),
-            slow_links=self.slow_links() if self.loads.watches else None,
-            error_links=self.error_links(),
-            slow_senders=senders,
-            slow_receivers=receivers,
+            cables=self.cables.between_switches(lambda port: self.read_lids.get(port, 0)),
+            hosts=self.cables.of_hosts(),
+            slow_links=self.cables.slow_links(),
+            lone_links=self.cables.lone_links(),
+            error_links=self.cables.error_links(),
+            slow_senders=slow.senders,
+            slow_receivers=slow.receivers,
+            unjudged=slow.unjudged,
             waiting=self.pairs.waiting(),
             explained={name: balance.explained for name, balance in balances.items()},
             differences={name: balance.difference for name, balance in balances.items()},
-            slow_readers=self._slow_readers(predicted),
-            readers=len(self.job.clients.hosts),
+            excess=self.cables.excess(),
+            slow_readers=None if readers is None else readers[0],
+            readers=0 if readers is None else readers[1],
             adaptive=self.adaptive,
             uneven=self.uneven,
             permitted_gib=permitted,
@@ -256,24 +201,32 @@ class Measured:
         known = [total.gib for total in totals if total is not None]
         return sum(known) / len(known) if len(known) == len(totals) else None
 
-    def _slow_readers(self, predicted: Forecast | None) -> tuple[str, ...] | None:
+    def _readers(self, predicted: Forecast | None) -> tuple[tuple[str, ...], int] | None:
+        """Of the clients that no full cable is on the way to: the slow ones, and how many in all.
+
+        None where a client was not measured, or where none is slow and of one the way is unknown.
+        """
         write, read = self.loads.filesystem_write, self.loads.filesystem_read
         if not isinstance(write, FilesystemRun) or not isinstance(read, FilesystemRun):
             return None
         if predicted is None or write.unseen or read.unseen:
             return None
         wrote = {rate.client: rate.rate.gib for rate in write.rates}
-        return tuple(
-            rate.client
-            for rate in read.rates
-            if rate.rate.gib < (1 - diagnosis.AGREE) * wrote.get(rate.client, 0.0)
-            and rate.rate.gib < (1 - diagnosis.AGREE) * predicted.clients[rate.client].gib
+        gib = {rate.client: rate.rate.gib for rate in read.rates}
+        if not gib.keys() == wrote.keys() == predicted.clients.keys():
+            return None
+        has_room = self.cables.have_room(
+            "filesystem-read",
+            [host.ports[0] for host in self.job.storage.hosts],
+            first_lids(self.job.clients.hosts),
         )
-
-
-_ANY_GROWTH = ErrorCounters.model_validate(
-    {"id": "under-load", "kind": "error-counters", "links": "all", "window": "load"}
-)
+        free = [client for client, room in has_room.items() if room]
+        slow = tuple(
+            client
+            for client in free
+            if gib[client] < (1 - AGREE) * min(wrote[client], predicted.clients[client].gib)
+        )
+        return None if not slow and None in has_room.values() else (slow, len(free))
 
 
 def _run(run: T | NotSeen | None, what: str) -> T:
@@ -282,10 +235,6 @@ def _run(run: T | NotSeen | None, what: str) -> T:
     if isinstance(run, NotSeen):
         raise NotSeenError(run)
     return run
-
-
-def _is_seen(watch: object) -> bool:
-    return isinstance(watch, CableWatch)
 
 
 def _total(run: FilesystemRun | NotSeen | None) -> float | None:

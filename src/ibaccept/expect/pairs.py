@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ibaccept import diagnosis
 from ibaccept.errors import IbacceptError
+from ibaccept.facts import NEAR, SLOW, SlowHost
 from ibaccept.forecast import Ceiling
 from ibaccept.lids import HostLids
 from ibaccept.load.result import (
+    CableRate,
     CableWatch,
     DirectedRate,
     FilesystemRun,
@@ -21,10 +22,29 @@ from ibaccept.load.result import (
     PairRate,
     RateState,
     RdmaRun,
+    WaitRate,
 )
 from ibaccept.maxmin import Uses, max_min
-from ibaccept.model import PortId, Rate
-from ibaccept.snapshot import Snapshot
+from ibaccept.model import Fabric, PortId, Rate
+from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot
+
+Rates = Sequence[tuple[float, float]]
+"""Of the pairs of one host: measured and fair, GiB/s."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowHosts:
+    """Hosts all of whose RDMA pairs are slower than their fair share, by side.
+
+    Attributes:
+        senders: storage servers; None where no slow one is known, and not all were judged.
+        receivers: clients likewise.
+        unjudged: why, by side, ``client`` and ``storage``; absent where there was no run.
+    """
+
+    senders: tuple[SlowHost, ...] | None
+    receivers: tuple[SlowHost, ...] | None
+    unjudged: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -33,32 +53,35 @@ class RdmaPairs:
 
     Attributes:
         ceilings: of one idle link in one direction.
-        clients: LID by host.
+        clients: LID by host; None where a host has several ports: which one a pair takes is not
+            known.
         servers: as before.
     """
 
     snapshot: Snapshot
     loads: LoadRuns
     ceilings: Mapping[Rate, Ceiling]
-    clients: Mapping[str, int]
-    servers: Mapping[str, int]
+    clients: Mapping[str, int | None]
+    servers: Mapping[str, int | None]
 
-    def fair(self, rounds: Iterable[RdmaRun]) -> dict[PairRate, float]:
+    def fair(self, rounds: Iterable[RdmaRun]) -> dict[tuple[int, PairRate], float]:
         """Fair share of the cables of each measured pair, GiB/s, all pairs of a round at once.
+
+        By number of the round, and pair.
 
         A client is not asked for more than it moved in the write run, and no pair for more than
         the best one of its round moved: what hosts can do by themselves is no matter of the
         cables.
 
         Raises:
-            NotSeenError: the tables were not seen.
+            NotSeenError: the tables were not seen, or a host has several ports.
         """
         write = self.loads.filesystem_write
         wrote = {
             rate.client: rate.rate.gib
             for rate in (write.rates if isinstance(write, FilesystemRun) else ())
         }
-        fair: dict[PairRate, float] = {}
+        fair: dict[tuple[int, PairRate], float] = {}
         for round_ in rounds:
             ways = [self._way(rate.pair) for rate in round_.rates]
             ports = {
@@ -72,7 +95,8 @@ class RdmaPairs:
             best = max(rate.rate.gib for rate in round_.rates)
             caps = np.array([min(best, wrote.get(r.pair.client, best)) for r in round_.rates])
             rates = max_min(Uses(flow, resource), capacity, caps)
-            fair.update(zip(round_.rates, rates.rate.tolist(), strict=True))
+            keys = [(round_.round, rate) for rate in round_.rates]
+            fair.update(zip(keys, rates.rate.tolist(), strict=True))
         return fair
 
     def _ceiling_gib(self, port: PortId) -> float:
@@ -80,92 +104,144 @@ class RdmaPairs:
         rate = link.a.rate or link.b.rate
         return self.ceilings[rate].payload.gib if rate is not None else 0.0
 
-    def slow_hosts(
-        self,
-    ) -> tuple[tuple[diagnosis.SlowHost, ...] | None, tuple[diagnosis.SlowHost, ...] | None]:
-        """Senders and receivers all of whose pairs are slower than their fair share."""
+    def slow_hosts(self) -> SlowHosts:
+        """Senders and receivers all of whose pairs are slower than their fair share.
+
+        Of a cable that is full, each pair has what the others leave it: a slow pair that crosses
+        one, or one that was not read, tells nothing of its hosts.
+        """
         rounds = self.loads.rdma_read
         if not isinstance(rounds, tuple) or not rounds:
-            return None, None
+            return SlowHosts(None, None)
         try:
+            for part in (part for round_ in rounds for part in round_.unseen):
+                raise NotSeenError(part)  # a fair share is one of all pairs, or it is none
             fair = self.fair(rounds)
-        except IbacceptError:
-            return None, None
-        crowded = self._crowded(rounds)
+        except IbacceptError as error:
+            return SlowHosts(None, None, dict.fromkeys(("client", "storage"), str(error)))
         by_sender: dict[str, list[tuple[float, float]]] = defaultdict(list)
         by_receiver: dict[str, list[tuple[float, float]]] = defaultdict(list)
-        for rate, share in fair.items():
-            if crowded.isdisjoint(self._way(rate.pair)):
+        room = {round_.round: self._room(round_) for round_ in rounds}
+        for (number, rate), share in fair.items():
+            is_slow = rate.rate.gib < SLOW * share
+            if not is_slow or room[number].issuperset(self._way(rate.pair)):
                 by_sender[rate.pair.storage].append((rate.rate.gib, share))
                 by_receiver[rate.pair.client].append((rate.rate.gib, share))
+        pairs = {rate.pair for _, rate in fair}
+        return self._ends(pairs, by_sender, by_receiver)
+
+    def _ends(
+        self,
+        pairs: Iterable[Pair],
+        by_sender: Mapping[str, Rates],
+        by_receiver: Mapping[str, Rates],
+    ) -> SlowHosts:
+        """Which end of each slow pair is slow.
+
+        The one with other pairs that are slow as well, or the client whose switch port waits for
+        it. What a sender cannot send waits nowhere; where a port waits that is not the first of
+        its switch, either end may be slow.
+        """
         senders, receivers = _slow(by_sender), _slow(by_receiver)
-        # A slow pair has one slow end: the one with other pairs that are slow as well, or the
-        # client whose switch port waits for it. What a sender cannot send waits nowhere.
-        waiting = set(self.waiting())
         slow = {host.host for host in (*senders, *receivers)}
+        waiting, quiet = set(self.waiting()), self._quiet()
+        suspects = [pair for pair in pairs if {pair.storage, pair.client} <= slow]
         sent = {
-            rate.pair.storage
-            for rate in fair
-            if {rate.pair.storage, rate.pair.client} <= slow
-            and (len(by_sender[rate.pair.storage]) > 1 or rate.pair.client not in waiting)
+            pair.storage
+            for pair in suspects
+            if len(by_sender[pair.storage]) > 1
+            or (len(by_receiver[pair.client]) == 1 and pair.client in quiet - waiting)
         }
-        of_sender = {rate.pair.client for rate in fair if rate.pair.storage in sent}
+        doubtful = {
+            end: f"{pair.storage} and {pair.client} are slow with each other, and PortXmitWait "
+            "toward the client does not tell which of them it is"
+            for pair in suspects
+            if pair.storage not in sent
+            and len(by_receiver[pair.client]) == 1
+            and pair.client not in quiet | waiting
+            for end in (pair.storage, pair.client)
+        }
+        of_sender = {
+            pair.client: f"{pair.client} was only paired with {pair.storage}, which is slow"
+            for pair in suspects
+            if pair.storage in sent
+        }
         of_receiver = {
-            rate.pair.storage
-            for rate in fair
-            if rate.pair.client in slow and rate.pair.client not in of_sender
+            pair.storage: f"{pair.storage} was only paired with {pair.client}, which is slow"
+            for pair in suspects
+            if pair.client not in of_sender and pair.storage not in sent
         }
-        return (
-            tuple(host for host in senders if host.host not in of_receiver - sent),
-            tuple(host for host in receivers if host.host not in of_sender),
+        server = _judged(senders, self.servers, by_sender, {**of_receiver, **doubtful})
+        client = _judged(receivers, self.clients, by_receiver, {**of_sender, **doubtful})
+        reasons = (("storage", server), ("client", client))
+        return SlowHosts(
+            None if isinstance(server, str) else server,
+            None if isinstance(client, str) else client,
+            {side: why for side, why in reasons if isinstance(why, str)},
         )
 
     def _way(self, pair: Pair) -> tuple[PortId, ...]:
-        """The ports that send on the way of a pair's data."""
-        ends = (self.servers[pair.storage], self.clients[pair.client])
+        """The ports that send on the way of a pair's data.
+
+        Raises:
+            NotSeenError: an end has several ports.
+        """
+        ends = []
+        for host, lids in ((pair.storage, self.servers), (pair.client, self.clients)):
+            lid = lids.get(host)
+            if lid is None:
+                raise NotSeenError(
+                    NotSeen("the way of each RDMA pair", f"{host} has several ports on this fabric")
+                )
+            ends.append(lid)
         source, target = ends if pair.sender == pair.storage else ends[::-1]
         return self.snapshot.routes.path(source, target).ports
 
-    def _crowded(self, rounds: Iterable[RdmaRun]) -> set[PortId]:
-        """Ports that were full in an RDMA run, and not with what the pairs of the job sent.
-
-        A pair that crosses one is slow for the sake of others, whatever its hosts could do.
-        """
-        found: set[PortId] = set()
-        for round_ in rounds:
-            name = "rdma-read" if round_.round == 0 else f"rdma-read-{round_.round + 1}"
-            watch = self.loads.watches.get(name)
-            if not isinstance(watch, CableWatch):
-                continue
-            own: dict[PortId, float] = defaultdict(float)
-            for rate in round_.rates:
-                for port in self._way(rate.pair):
-                    own[port] += rate.rate.gib
-            for cable in watch.cables:
-                for way in (cable.toward_clients, cable.toward_storage):
-                    share = share_of(way)
-                    if way.rate is None or share is None or share < diagnosis.NEAR:
-                        continue
-                    if way.rate.gib > own[way.sender] * (1 + diagnosis.AGREE):
-                        found.add(way.sender)
-        return found
+    def _room(self, round_: RdmaRun) -> set[PortId]:
+        """Ports that were seen not to be full in an RDMA run."""
+        name = "rdma-read" if round_.round == 0 else f"rdma-read-{round_.round + 1}"
+        watch = self.loads.watches.get(name)
+        return {
+            way.sender
+            for cable in (watch.cables if isinstance(watch, CableWatch) else ())
+            for way in (cable.toward_clients, cable.toward_storage)
+            if (share := share_of(way)) is not None and share < NEAR
+        }
 
     def waiting(self) -> tuple[str, ...]:
         """Hosts whose facing switch port waits most of its switch, in any run."""
-        found: dict[str, None] = {}
-        for watch in self.loads.watches.values():
-            if not isinstance(watch, CableWatch):
+        found = (
+            host
+            for host, wait in self._waits("")
+            if wait.rank == 1 and wait.of > 1 and (wait.per_second or 0.0) > 0
+        )
+        return tuple(dict.fromkeys(found))
+
+    def _quiet(self) -> set[str]:
+        """Hosts whose facing switch port waits less than most of its switch, or not at all."""
+        waits: dict[str, list[WaitRate]] = defaultdict(list)
+        for host, wait in self._waits("rdma-read"):
+            waits[host].append(wait)
+        return {
+            host
+            for host, seen in waits.items()
+            if all(not wait.per_second or 2 * (wait.rank or 0) > wait.of for wait in seen)
+        }
+
+    def _waits(self, runs: str) -> Iterator[tuple[str, WaitRate]]:
+        """Hosts, and how the switch port waits that faces each, by runs that begin so."""
+        for name, watch in self.loads.watches.items():
+            if not isinstance(watch, CableWatch) or not name.startswith(runs):
                 continue
             for cable in watch.cables:
-                if cable.host is None:
-                    continue
-                toward = cable.toward_clients if cable.kind == "client" else cable.toward_storage
-                wait = toward.wait
-                if wait is None or wait.state is not RateState.OK:
-                    continue
-                if wait.rank == 1 and (wait.per_second or 0.0) > 0:
-                    found[cable.host] = None
-        return tuple(found)
+                wait = _facing(cable).wait
+                if cable.host is not None and wait is not None and wait.state is RateState.OK:
+                    yield cable.host, wait
+
+
+def _facing(cable: CableRate) -> DirectedRate:
+    """The direction of a host's cable that ends at the host."""
+    return cable.toward_clients if cable.kind == "client" else cable.toward_storage
 
 
 def share_of(rate: DirectedRate) -> float | None:
@@ -174,13 +250,62 @@ def share_of(rate: DirectedRate) -> float | None:
 
 
 def first_lids(hosts: Iterable[HostLids]) -> dict[str, int]:
-    """One LID of each host: the one traffic goes to."""
+    """The first LID of each host: of one with a single port, the one traffic goes to."""
     return {host.host: host.lids[0] for host in hosts}
 
 
-def _slow(by_host: Mapping[str, list[tuple[float, float]]]) -> tuple[diagnosis.SlowHost, ...]:
+def port_lids(hosts: Iterable[HostLids]) -> dict[str, int | None]:
+    """The LID each host's traffic goes to; None where it has several ports: nobody knows which."""
+    return {host.host: host.lids[0] if len(host.ports) == 1 else None for host in hosts}
+
+
+def require_one_port(hosts: Iterable[HostLids], fabric: Fabric) -> None:
+    """Refuse hosts with several ports: by which of them traffic goes is not known.
+
+    Raises:
+        NotSeenError: the first such host, its ports, and how to name one of them.
+    """
+    for host in hosts:
+        if len(host.ports) == 1:
+            continue
+        ports = ", ".join(fabric.port_name(port) for port in host.ports)
+        name = "ib_hca and ib_port"
+        if host.source != "ibstat":
+            name = "ib_name (the port's GUID or LID)"
+        raise NotSeenError(
+            NotSeen(
+                "the port of each host",
+                f"forecast models one port per host; {host.host} has {len(host.ports)} on this "
+                f"fabric: {ports}",
+                f"name the port with {name} in the inventory",
+            )
+        )
+
+
+def _judged(
+    found: tuple[SlowHost, ...],
+    hosts: Iterable[str],
+    rates: Mapping[str, Rates],
+    excused: Mapping[str, str],
+) -> tuple[SlowHost, ...] | str:
+    """The slow hosts of a side; where there are none, why the side is not known to have none."""
+    slow = tuple(host for host in found if host.host not in excused)
+    if slow:
+        return slow
+    for host in hosts:
+        if host in excused:
+            return excused[host]
+        if not rates.get(host):
+            return (
+                f"{host} was in no RDMA pair, or only in slow ones that crossed a cable which was "
+                "full or not read"
+            )
+    return ()
+
+
+def _slow(by_host: Mapping[str, Rates]) -> tuple[SlowHost, ...]:
     return tuple(
-        diagnosis.SlowHost(host, sum(f for f, _ in pairs), sum(s for _, s in pairs))
+        SlowHost(host, sum(f for f, _ in pairs), sum(s for _, s in pairs))
         for host, pairs in sorted(by_host.items())
-        if all(found < diagnosis.SLOW * share for found, share in pairs)
+        if all(found < SLOW * share for found, share in pairs)
     )

@@ -9,18 +9,20 @@ from functools import cached_property
 
 from ibaccept import diagnosis
 from ibaccept.expect.measured import Measured
-from ibaccept.expect.pairs import first_lids
 from ibaccept.expect.spread_notes import remedies
 from ibaccept.load.result import (
     CableRate,
     CableWatch,
     DirectedRate,
     FilesystemRun,
+    Pair,
     PairRate,
     RdmaRun,
     WaitRate,
 )
 from ibaccept.nodeset import fold
+from ibaccept.routing.paths import Disposition
+from ibaccept.snapshot import NotSeenError
 from ibaccept.verdict import Table
 
 TITLE = "inter-switch cables under load"
@@ -117,17 +119,9 @@ class Story:
         rounds = self.measured.loads.rdma_read
         if not isinstance(rounds, tuple) or not rounds:
             return ()
-        clients = first_lids(self.measured.job.clients.hosts)
-        servers = first_lids(self.measured.job.storage.hosts)
-        fabric = self.measured.snapshot.fabric
         groups: dict[str, list[PairRate]] = defaultdict(list)
         for rate in rounds[0].rates:
-            route = self.measured.snapshot.routes.path(
-                servers[rate.pair.storage], clients[rate.pair.client]
-            )
-            links = [fabric.link_at[port] for port in route.ports]
-            names = [fabric.link_name(link) for link in links if fabric.is_isl(link)]
-            groups[", then ".join(names) or "none: one switch joins them"].append(rate)
+            groups[self._way_of(rate.pair)].append(rate)
         if not groups:
             return ()
         rows = tuple(
@@ -147,6 +141,22 @@ class Story:
         if self.measured.adaptive:
             title += "; adaptive routing is on, so they may have taken others"
         return (Table(title, columns, rows),)
+
+    def _way_of(self, pair: Pair) -> str:
+        """The inter-switch cables from a pair's server to its client, by the tables."""
+        pairs, snapshot = self.measured.pairs, self.measured.snapshot
+        source, target = pairs.servers.get(pair.storage), pairs.clients.get(pair.client)
+        if source is None or target is None:
+            return "not known: a host has several ports"
+        try:
+            route = snapshot.routes.path(source, target)
+        except NotSeenError as error:
+            return f"not known: {error.part.reason}"
+        if route.disposition is not Disposition.DELIVERED:
+            return f"none: {route.disposition.value} by the tables"
+        links = [snapshot.fabric.link_at[port] for port in route.ports]
+        names = [snapshot.fabric.link_name(link) for link in links if snapshot.fabric.is_isl(link)]
+        return ", then ".join(names) or "none: one switch joins them"
 
     def cause_table(self) -> tuple[Table, ...]:
         """What else makes reads slow, and why it is ruled out or not known."""
