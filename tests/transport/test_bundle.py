@@ -348,3 +348,25 @@ def test_nothing_ends_in_a_replay_before_what_it_ended_after_was_begun(tmp_path)
     assert [None if one is None else one.argv for one in seen] == [
         None, None, None, ("server",), ("client",),
     ]  # fmt: skip
+
+
+def test_what_was_started_and_what_was_run_are_not_each_others_results(tmp_path):
+    """The removal that waited on a host was lost; the second, sent at once, was refused."""
+    recording = RecordingTransport(
+        Starting(TransportError("mgmt", "connect", "refused")), Bundle(tmp_path)
+    )
+    waiting = recording.start(HOST, ("rm", "-rf"), timeout=1, held="last")
+    waiting.release()
+    waiting._inner.answer = result("rm", "-rf", stdout=b"lost")
+    first = waiting.poll()
+    with pytest.raises(TransportError, match="refused"):
+        recording.run(HOST, ("rm", "-rf"), timeout=1)
+
+    replay = ReplayTransport(tmp_path)
+    waiting = replay.start(HOST, ("rm", "-rf"), timeout=1, held="last")
+    waiting.release()
+    again = waiting.poll()
+    with pytest.raises(TransportError, match="refused"):
+        replay.run(HOST, ("rm", "-rf"), timeout=1)
+
+    assert (first.stdout, again.stdout) == (b"lost", b"lost")

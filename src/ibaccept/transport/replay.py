@@ -202,13 +202,14 @@ class ReplayTransport:
 
     def __init__(self, run_dir: Path, label: str | None = None) -> None:
         self._run_dir = run_dir
-        self._recorded: defaultdict[tuple[str, Argv], list[Entry]] = defaultdict(list)
-        self._asked: Counter[tuple[str, Argv]] = Counter()
+        # A command that was started and one that was run are not each other's results.
+        self._recorded: defaultdict[tuple[str, Argv, bool], list[Entry]] = defaultdict(list)
+        self._asked: Counter[tuple[str, Argv, bool]] = Counter()
         self._lock = threading.Lock()
         entries = [entry for entry in load(run_dir) if label is None or entry.label == label]
         # of equal commands that ran side by side the first started is the first given
         for entry in sorted(entries, key=lambda entry: (entry.order or 0, entry.seq)):
-            self._recorded[entry.host, entry.argv].append(entry)
+            self._recorded[entry.host, entry.argv, entry.order is not None].append(entry)
         self._given: set[int] = set()
         self._waiting: defaultdict[str, deque[int]] = defaultdict(deque)
         for entry in entries:
@@ -256,7 +257,7 @@ class ReplayTransport:
         """
         del timeout, root, held, limit
         self.move()
-        return _Replayed(self, host, self._entry(host, argv))
+        return _Replayed(self, host, self._entry(host, argv, started=True))
 
     def move(self) -> None:
         """Count a start or release: what was seen to end after it must not end before it."""
@@ -284,8 +285,8 @@ class ReplayTransport:
             told = not waiting or waiting[0] >= entry.seq
             return (told and self._moves >= (entry.moves or 0)) or self._stalled > _PATIENCE
 
-    def _entry(self, host: Host, argv: Sequence[str]) -> Entry:
-        key = (host.name, tuple(argv))
+    def _entry(self, host: Host, argv: Sequence[str], *, started: bool = False) -> Entry:
+        key = (host.name, tuple(argv), started)
         with self._lock:
             entries = self._recorded.get(key, [])
             number = self._asked[key]
