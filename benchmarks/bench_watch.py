@@ -58,7 +58,7 @@ def main() -> int:
         lab_of(Path(name)) as (lab, inventory, fabric),
     ):
         observer = inventory.observers[0]
-        cables = [Cable(link, "isl", link.a.id, link.b.id, (0, 0)) for link in fabric.links]
+        cables = [Cable(link, "isl", link.a.id, link.b.id) for link in fabric.links]
         asked = queries(fabric, cables)
         ports = sum(len(query.ports) for query in asked)
         transport = open_transport(commands.is_permitted, ssh_config=lab.ssh_config)
@@ -71,9 +71,10 @@ def main() -> int:
 
         environment = {**os.environ, **lab.environment(observer.name)}
         argvs = [
-            command.argv(lid=int(query.lid), ports=query.text)
+            argv
             for query in asked
-            for command in (commands.PERFQUERY_X_PORTS, commands.PERFQUERY_PORTS)
+            for extended in (True, False)
+            for argv in watching._argvs(query, extended=extended)  # noqa: SLF001 - the same
         ]
 
         def run(argv: tuple[str, ...]) -> int:

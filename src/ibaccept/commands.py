@@ -45,7 +45,7 @@ def is_parameter(name: str, value: object) -> bool:
 
 
 MOST_PORTS = 8
-"""Ports that ``ports`` names at most."""
+"""Ports that ``ports`` names at most: sudo before 1.9.10 has every length of it spelled out."""
 
 SELECTION = (("-C", _PARAMETERS["hca"]), ("-P", r"\d{1,3}"))
 """Options that choose the HCA and its port: flag and whole-match pattern of the value."""
@@ -203,6 +203,18 @@ PERFQUERY_X_PORTS = Command(
     "64-bit counters of several ports of one switch",
     timeout=30,
 )
+PERFQUERY_ALL = Command(
+    "perfquery-all",
+    ("perfquery", "-a", "-l", "{lid}"),
+    "basic counters (PortXmitWait) of every port of one switch",
+    timeout=30,
+)
+PERFQUERY_X_ALL = Command(
+    "perfquery-x-all",
+    ("perfquery", "-x", "-a", "-l", "{lid}"),
+    "64-bit counters of every port of one switch",
+    timeout=30,
+)
 SS = Command(
     "ss",
     ("ss", "-ltn"),
@@ -334,6 +346,8 @@ READ_ONLY: tuple[Command, ...] = (
     PERFQUERY_X,
     PERFQUERY_PORTS,
     PERFQUERY_X_PORTS,
+    PERFQUERY_ALL,
+    PERFQUERY_X_ALL,
     SMPQUERY_NODEINFO,
     VERSION,
     SS,

@@ -4,7 +4,7 @@ import pytest
 
 from ibaccept.bundle import CapturedResult
 from ibaccept.inventory import InventoryHost
-from ibaccept.load.cables import Query, batched
+from ibaccept.load.cables import Query
 from ibaccept.load.ceiling import ceilings_of
 from ibaccept.load.filesystem import FilesystemRunner
 from ibaccept.load.inputs import Pace
@@ -44,12 +44,6 @@ def test_pairs_go_round_the_storage_each_with_its_own_port():
     # a reader is the tool's client, so the sender runs the server
     assert pairs_of(["a"], ["s"], "read", "ib_read_bw") == (Pair("a", "s", "s", "s", 18600),)
     assert pairs_of(["a"], ["s"], "write", "ib_read_bw") == (Pair("a", "s", "a", "a", 18600),)
-
-
-def test_ports_are_listed_never_ranged():
-    assert [list(part) for part in batched(list(range(1, 19)), 8)] == [
-        list(range(1, 9)), list(range(9, 17)), [17, 18],
-    ]  # fmt: skip
 
 
 def samples(*values, bits=64):

@@ -207,7 +207,7 @@ class Query:
 
     Attributes:
         lid: of the node.
-        text: its argument, ``13,14,15``.
+        text: its argument, ``13,14,15``; empty where it reads every port of the switch.
         ports: by number on the node.
     """
 
@@ -217,7 +217,10 @@ class Query:
 
 
 def queries(fabric: Fabric, cables: Iterable[Cable]) -> tuple[Query, ...]:
-    """What to read: both ends of an ISL, the switch's end of a host's cable (or the only end)."""
+    """What to read: both ends of an ISL, the switch's end of a host's cable (or the only end).
+
+    One process a switch, whatever the number of its ports.
+    """
     wanted: dict[PortId, set[int]] = {}
     for cable in cables:
         ends = [end.id for end in cable.link.ends]
@@ -234,12 +237,8 @@ def queries(fabric: Fabric, cables: Iterable[Cable]) -> tuple[Query, ...]:
         lid = node.lid if node.is_switch else (None if port is None else port.lid)
         if lid is None:
             continue
-        for numbers in batched(sorted(wanted[key]), MOST_PORTS):
-            text = ",".join(str(number) for number in numbers)
-            found.append(Query(lid, text, {n: PortId(key.guid, n) for n in numbers}))
+        numbers = sorted(wanted[key])
+        # Lists, never ranges: of ``1-2`` some versions read port 1 only.
+        text = ",".join(map(str, numbers)) if len(numbers) <= MOST_PORTS else ""
+        found.append(Query(lid, text, {n: PortId(key.guid, n) for n in numbers}))
     return tuple(found)
-
-
-def batched(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    """Parts of at most ``size``. Lists, never ranges: of ``1-2`` some versions read port 1 only."""
-    return (numbers[start : start + size] for start in range(0, len(numbers), size))

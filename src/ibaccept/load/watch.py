@@ -164,6 +164,9 @@ class Watch:
                 one.argv(hca=hca, hca_port=port, lid=int(query.lid), port=number)
                 for number in query.ports
             ]
+        if not query.text:
+            every = commands.PERFQUERY_X_ALL if extended else commands.PERFQUERY_ALL
+            return [every.argv(hca=hca, hca_port=port, lid=int(query.lid))]
         many = commands.PERFQUERY_X_PORTS if extended else commands.PERFQUERY_PORTS
         return [many.argv(hca=hca, hca_port=port, lid=int(query.lid), ports=query.text)]
 
@@ -182,7 +185,8 @@ class Watch:
             ports = [list(query.ports)[number]] if single else list(query.ports)
             bad = _blocks(result)
             if isinstance(bad, NotSeen):
-                key = f"LID {query.lid} port {ports[0] if single else query.text}"
+                which = f"port {ports[0] if single else query.text}" if single or query.text else ""
+                key = f"LID {query.lid} {which or 'every port'}"
                 self.problems[key] = NotSeen(f"{bad.what} at {key}", bad.reason, bad.hint)
                 if extended:
                     why.update({query.ports[port]: bad.reason for port in ports})
