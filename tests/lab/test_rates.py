@@ -197,5 +197,5 @@ def test_the_example_of_the_documentation_is_one():
     section = Traffic.model_validate(yaml.safe_load(example)["traffic"])
 
     kinds = {type(mishap).__name__ for mishap in section.mishaps}
-    assert kinds == {"Hang", "Dies", "PortTaken", "NoWrite"}
+    assert kinds == {"Hang", "Dies", "PortTaken", "NoWrite", "Clears"}
     assert section.limit("client-09", "receive") == 5 * GIB

@@ -48,7 +48,7 @@ class Server:
         return Host(name, key_file=values.pop("key_file", self.key_file), **values)
 
     def transport(self, **options) -> SshTransport:
-        options = {"ssh_config": self.config, "connect_timeout": 5} | options
+        options = {"ssh_config": self.config, "connect_timeout": 20} | options
         made = SshTransport(options.pop("permit", lambda _: True), **options)
         self.transports.append(made)
         return made
