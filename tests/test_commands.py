@@ -1,18 +1,22 @@
 """Nothing leaves but the listed commands; those that load, only where that was permitted."""
 
 import re
+import subprocess
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ibaccept import commands
 from ibaccept.commands import Command
+from ibaccept.parse import perfquery_each
 
 RUN = "ibaccept-0123456789abcdef-1"
 VALUES = {
-    "lid": 2, "port": 1, "ports": "13,14,20", "block": 3, "hca": "mlx5_0", "device": "mlx5_0",
+    "lid": 2, "port": 1, "lids": "13,14,20", "block": 3, "hca": "mlx5_0", "device": "mlx5_0",
     "seconds": 30, "count": 4, "qps": 4, "depth": 16, "bytes": 1 << 20, "size": 1 << 36,
     "file": "data.0", "tcp_port": 18600, "peer": "stor-1.example.org", "path": "/scratch/a.b",
+    "as_root": "sudo -n --", "wide": "-x", "adapter": "mlx5_0", "adapter_port": 1,
     "run": RUN, "engine": "libaio", "switch": 1,
 }  # fmt: skip
 EVERY = commands.permit(load=True)
@@ -45,15 +49,59 @@ def test_the_words_of_load_commands():
     plain = commands.RDMA_SERVERS["ib_read_bw"].argv(
         device=None, seconds=30, qps=4, bytes=65536, tcp_port=18601
     )
-    ports = commands.PERFQUERY_X_PORTS.argv(hca="mlx5_0", hca_port=1, lid=2, ports="13,14")
+    every = commands.PERFQUERY_X_ALL.argv(hca="mlx5_0", hca_port=1, lid=2)
 
     assert " ".join(client) == (
         "ib_write_bw -d mlx5_0 -i 1 -t 128 -F -D 30 -q 4 -s 1048576 --report_gbits "
         "-p 18600 10.1.0.5"
     )
     assert " ".join(plain) == "ib_read_bw -F -D 30 -q 4 -s 65536 --report_gbits -p 18601"
-    assert " ".join(ports) == "perfquery -C mlx5_0 -P 1 -x -l 2 13,14"
-    assert [EVERY(client), EVERY(plain), EVERY(ports)] == [True] * 3
+    assert " ".join(every) == "perfquery -C mlx5_0 -P 1 -x -a -l 2"
+    assert [EVERY(client), EVERY(plain), EVERY(every)] == [True] * 3
+
+
+PERFQUERY = """\
+#!/bin/sh
+echo "perfquery $*"
+case "$*" in *" 3") echo "iberror: failed" >&2; exit 255;; esac
+"""
+SUDO = """\
+#!/bin/sh
+echo "sudo $1 $2"; shift 2; exec "$@"
+"""
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "busybox"])
+@pytest.mark.parametrize(("as_root", "sudo"), [("", ""), ("sudo -n --", "sudo -n --\n")])
+def test_the_script_that_reads_many_switches(tmp_path, shell, as_root, sudo):
+    """In every shell an observer may have; one switch that fails does not hide the next."""
+    for name, text in (("perfquery", PERFQUERY), ("sudo", SUDO)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    words = {"as_root": as_root, "wide": "-x", "adapter": "mlx5_0", "adapter_port": 2}
+    _sh, *rest = commands.PERFQUERY_EACH.argv(**words, lids="2,3,40")
+    bare = commands.PERFQUERY_EACH.argv(as_root="", wide="", adapter="", adapter_port="", lids="7")
+    shells = {"busybox": ["busybox", "sh"]}.get(shell, [shell])
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+
+    done = [
+        subprocess.run(
+            [*shells, *argv], env=environment, capture_output=True, text=True, check=True
+        )
+        for argv in (rest, bare[1:])
+    ]
+
+    many, one = (perfquery_each.parse(each.stdout) for each in done)
+    asked = "perfquery -x -C mlx5_0 -P 2 -a -l"
+    assert [(each.lid, each.exit_code, each.text) for each in many] == [
+        (2, 0, f"{sudo}{asked} 2\n"),
+        (3, 255, f"{sudo}{asked} 3\niberror: failed\n"),
+        (40, 0, f"{sudo}{asked} 40\n"),
+    ]
+    assert [each.text for each in one] == ["perfquery -a -l 7\n"]
+    assert all(0 <= each.end - each.start < 10 for each in many)
+    assert many[0].end <= many[1].start
+    assert [each.stderr for each in done] == ["", ""]
 
 
 def test_the_only_rm_is_of_a_folder_of_a_run():

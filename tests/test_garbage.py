@@ -200,6 +200,13 @@ def tool_outputs(folder, *names):
     return tuple(texts)
 
 
+EACH = "".join(
+    f"# ibaccept begin {lid} 1796056934.1859593\n{text}# ibaccept end {lid} {code} 1796056934.19\n"
+    for (lid, code), text in zip(
+        ((2, 0), (3, 255)), tool_outputs("perfquery", "extended", "cut-extended"), strict=True
+    )
+)
+
 READERS = {
     "adaptive.parse": SUBNET_FILES,
     "dump_fts.parse": tool_outputs("dump_fts"),
@@ -221,6 +228,7 @@ READERS = {
     "opensm_dump.parse_fdbs": tool_outputs("opensm_dump", "fdbs"),
     "opensm_dump.parse_lfts": tool_outputs("opensm_dump", "lfts"),
     "perfquery.parse": tool_outputs("perfquery"),
+    "perfquery_each.parse": (EACH,),
     "perftest.bare_average": tool_outputs("perftest", "bare-number"),
     "perftest.parse": tool_outputs("perftest"),
     "perftest.parse_json": tool_outputs("perftest", "out-json-all-sizes", "out-json-mb"),

@@ -7,7 +7,7 @@ template, and a parameter can only be what its pattern allows, so they cannot be
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,8 +18,12 @@ Effect = Literal["read-only", "load"]
 _PARAMETERS = {
     "lid": r"[1-9]\d{0,4}",
     "port": r"\d{1,3}",
-    "ports": r"\d{1,3}(?:,\d{1,3}){0,7}",
     "block": r"\d{1,3}",
+    "lids": r"[1-9]\d{0,4}(?:,[1-9]\d{0,4}){0,999}",
+    "as_root": r"(?:sudo -n --)?",
+    "wide": r"(?:-x)?",
+    "adapter": r"(?:[A-Za-z][A-Za-z0-9_]{0,63})?",
+    "adapter_port": r"(?:\d{1,3})?",
     "hca": r"[A-Za-z][A-Za-z0-9_]{0,63}",
     "device": r"[A-Za-z][A-Za-z0-9_]{0,63}",
     "seconds": r"[1-9]\d{0,4}",
@@ -43,9 +47,6 @@ def is_parameter(name: str, value: object) -> bool:
     """Whether a value can be sent as the parameter of that name."""
     return re.fullmatch(_PARAMETERS[name], str(value)) is not None
 
-
-MOST_PORTS = 8
-"""Ports that ``ports`` names at most: sudo before 1.9.10 has every length of it spelled out."""
 
 SELECTION = (("-C", _PARAMETERS["hca"]), ("-P", r"\d{1,3}"))
 """Options that choose the HCA and its port: flag and whole-match pattern of the value."""
@@ -102,7 +103,7 @@ class Command:
         for flag, key in self.options:
             if key in optional:
                 options += [flag, str(optional[key])]
-        tool, *rest = (part.format(**values) for part in self.template)
+        tool, *rest = (_filled(part, values) for part in self.template)
         return (tool, *options, *rest)
 
     def permits(self, argv: Sequence[str]) -> bool:
@@ -127,6 +128,10 @@ class Command:
     def argument_patterns(self) -> tuple[str, ...]:
         """What each word after the tool (and its ``-C``, ``-P``) may be: whole-match patterns."""
         return tuple(_pattern(part) for part in self.template[1:])
+
+
+def _filled(part: str, values: Mapping[str, object]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda found: str(values[found[1]]), part)
 
 
 def _pattern(part: str) -> str:
@@ -191,18 +196,6 @@ PERFQUERY = Command(
 PERFQUERY_X = Command(
     "perfquery-x", ("perfquery", "-x", "{lid}", "{port}"), "64-bit counters of one port", timeout=30
 )
-PERFQUERY_PORTS = Command(
-    "perfquery-ports",
-    ("perfquery", "-l", "{lid}", "{ports}"),
-    "basic counters (PortXmitWait) of several ports of one switch",
-    timeout=30,
-)
-PERFQUERY_X_PORTS = Command(
-    "perfquery-x-ports",
-    ("perfquery", "-x", "-l", "{lid}", "{ports}"),
-    "64-bit counters of several ports of one switch",
-    timeout=30,
-)
 PERFQUERY_ALL = Command(
     "perfquery-all",
     ("perfquery", "-a", "-l", "{lid}"),
@@ -215,6 +208,23 @@ PERFQUERY_X_ALL = Command(
     "64-bit counters of every port of one switch",
     timeout=30,
 )
+_EACH = (
+    "r=$1; x=$2; h=$3; p=$4; IFS=,; set -f; set -- $5; unset IFS; "
+    "t=$(command -v perfquery) || t=perfquery; d=$(date +%s.%N); for l; do "
+    'printf "# ibaccept begin %s %s\\n" "$l" "$d"; '
+    '$r "$t" $x ${h:+-C "$h"} ${p:+-P "$p"} -a -l "$l" 2>&1; c=$?; d=$(date +%s.%N); '
+    'printf "# ibaccept end %s %s %s\\n" "$l" "$c" "$d"; done'
+)
+PERFQUERY_EACH = Command(
+    "perfquery-each",
+    ("sh", "-c", _EACH, "ibaccept", "{as_root}", "{wide}", "{adapter}", "{adapter_port}", "{lids}"),
+    "counters of every port of many switches, one perfquery after the other, with the time of each",
+    root=False,
+    select=False,
+    timeout=120,
+)
+"""Sessions cost more than perfquery does: a few of them read all switches of a sample. The script
+is fixed; only the words after it vary. See `ibaccept.parse.perfquery_each`."""
 SS = Command(
     "ss",
     ("ss", "-ltn"),
@@ -344,10 +354,9 @@ READ_ONLY: tuple[Command, ...] = (
     SAQUERY_LFTR,
     PERFQUERY,
     PERFQUERY_X,
-    PERFQUERY_PORTS,
-    PERFQUERY_X_PORTS,
     PERFQUERY_ALL,
     PERFQUERY_X_ALL,
+    PERFQUERY_EACH,
     SMPQUERY_NODEINFO,
     VERSION,
     SS,

@@ -120,12 +120,8 @@ _PARAMETER_GLOBS = {
     "lid": ("[1-9]", 5),
     "port": ("[0-9]", 3),
     "block": ("[0-9]", 3),
-    "ports": ("[0-9]", 31),
 }
 """First character and most characters of a parameter."""
-
-_LATER = {"ports": r"[0-9\,]"}
-"""Characters of a parameter after the first, where they are not digits only."""
 
 
 def _globs(command: Command, hcas: Sequence[str]) -> Iterator[str]:
@@ -157,8 +153,7 @@ def _word(part: str) -> list[str]:
                 f"the parameter {piece!r} cannot be spelled for sudo before 1.9.10; use a newer one"
             )
         first, most = _PARAMETER_GLOBS[piece]
-        later = _LATER.get(piece, "[0-9]")
-        choices.append([first + later * more for more in range(most)])
+        choices.append([first + "[0-9]" * more for more in range(most)])
     return ["".join(words) for words in itertools.product(*choices)]
 
 

@@ -233,47 +233,100 @@ FAILED = "/usr/sbin/perfquery: iberror: failed: perfextquery\n"
 
 
 class Tool:
-    """Answers as perfquery does where port 14 of LID 2 does not answer."""
+    """Answers as perfquery does where port 14 of LID 2 does not answer; LID 3 has no such port."""
 
     def __init__(self):
         self.asked = []
 
     def run(self, host, argv, *, timeout, root):
         del timeout
-        assert root
-        words = argv[1:]
-        self.asked.append(" ".join(words))
-        ports = [int(port) for port in words[-1].split(",")]
-        if "-x" not in words:
-            return CommandResult(host.name, argv, b"", b"no basic set\n", 255, start=9.0, end=9.1)
-        text = ""
-        for port in ports:
-            if port == 14:
-                return CommandResult(
-                    host.name, argv, (text + FAILED).encode(), b"", 255, start=9.0, end=9.1
+        each = argv[0] == "sh"
+        assert root is not each
+        if each:
+            _sh, _c, _script, _name, *words = argv
+            self.asked.append(" ".join(words))
+            text = ""
+            for number, lid in enumerate(words[-1].split(",")):
+                told, code = self.switch(int(lid), "-x" in words)
+                start = 9.0 + number / 10
+                text += (
+                    f"# ibaccept begin {lid} {start:.3f}\n{told}"
+                    f"# ibaccept end {lid} {code} {start + 0.1:.3f}\n"
                 )
-            text += BLOCK.format(port=port, value=port * 100)
-        return CommandResult(host.name, argv, text.encode(), b"", 0, start=9.0, end=9.1)
+            return CommandResult(host.name, argv, text.encode(), b"", 0, start=8.5, end=9.9)
+        self.asked.append(" ".join(argv[1:]))
+        told, code = self.port(int(argv[-2]), int(argv[-1]), "-x" in argv)
+        return CommandResult(host.name, argv, told.encode(), b"", code, start=9.0, end=9.1)
+
+    def switch(self, lid, extended):
+        text = ""
+        for port in (13, 14, 15):
+            told, code = self.port(lid, port, extended)
+            text += told
+            if code:
+                return text, code
+        return text, 0
+
+    def port(self, lid, port, extended):
+        if not extended or (lid, port) == (2, 14):
+            return FAILED, 255
+        return BLOCK.format(port=port, value=port * 100).replace("Lid 2", f"Lid {lid}"), 0
 
 
 def test_one_port_that_does_not_answer_does_not_hide_the_others():
-    ports = {number: PortId(Guid(2), number) for number in (13, 14, 15)}
+    two, three = (
+        {number: PortId(Guid(lid), number) for number in numbers}
+        for lid, numbers in ((2, (13, 14, 15)), (3, (13, 15)))
+    )
     tool = Tool()
-    watch = Watch(tool, InventoryHost("obs", Host("obs")), [Query(2, "13,14,15", ports)], Pace())
+    watch = Watch(tool, InventoryHost("obs", Host("obs")), [Query(2, two), Query(3, three)], Pace())
 
     watch.first()
     taken = watch.sample()
 
     assert {
-        port.port: reading.value
+        (port.guid, port.port): reading.value
         for (port, name), reading in taken.readings.items()
         if name == "PortXmitData"
-    } == {13: 1300, 15: 1500}
-    assert list(taken.why) == [ports[14]]
+    } == {(2, 13): 1300, (2, 15): 1500, (3, 13): 1300, (3, 15): 1500}
+    assert list(taken.why) == [two[14]]
     assert watch.problems["LID 2 port 14"].what == "the load of cables at LID 2 port 14"
-    assert "perfquery: obs: perfquery ended with exit code 255" in taken.why[ports[14]]
-    assert [line for line in tool.asked if "-x" in line][:1] == ["-x -l 2 13,14,15"]
+    assert "perfquery: obs: perfquery ended with exit code 255" in taken.why[two[14]]
+    assert watch.problems["LID 2"].reason == (
+        "perfquery: obs: LID 2: exit code 255: /usr/sbin/perfquery: iberror: failed: perfextquery"
+    )
+    # a session for each of the two, then port by port where one does not answer
+    assert sorted(line for line in tool.asked[:2]) == [" -x   2", " -x   3"]
     assert {"-x 2 13", "-x 2 14", "-x 2 15"} <= set(tool.asked)
+    assert not any(line.startswith("-x 3 ") for line in tool.asked)
+    # each reading has the time of its own switch, and the line it stands in
+    reading = taken.readings[three[13], "PortXmitData"]
+    assert (reading.time, reading.line) == (pytest.approx(9.05), 5)
+
+
+def test_the_switches_are_shared_among_a_few_sessions():
+    queries = [Query(lid, {13: PortId(Guid(lid), 13)}) for lid in range(3, 13)]
+    host = Query(40, {1: PortId(Guid(40), 1)}, is_switch=False)
+    tool = Tool()
+    observer = InventoryHost("obs", Host("obs"), ib_hca=("mlx5_1",), ib_port=2)
+    watch = Watch(tool, observer, [*queries, host], Pace())
+
+    taken = watch.sample()
+
+    assert sorted(tool.asked) == [
+        " -x mlx5_1 2 3,7,11", " -x mlx5_1 2 4,8,12", " -x mlx5_1 2 5,9", " -x mlx5_1 2 6,10",
+        "-C mlx5_1 -P 2 -x 40 1",
+    ]  # fmt: skip
+    assert {port.guid for port, _ in taken.readings} == {*range(3, 13), 40}
+    assert (taken.longest, taken.why) == (pytest.approx(0.1), {})
+
+
+def test_with_sudo_each_perfquery_is_run_by_it():
+    tool = Tool()
+    observer = InventoryHost("obs", Host("obs", sudo=True))
+    Watch(tool, observer, [Query(3, {13: PortId(Guid(3), 13)})], Pace()).sample()
+
+    assert tool.asked == ["sudo -n -- -x   3"]
 
 
 def test_a_sample_before_the_last_start_is_not_steady():

@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 
-from ibaccept.commands import MOST_PORTS
 from ibaccept.errors import InputError
 from ibaccept.inventory import InventoryHost
 from ibaccept.lids import JobLids, lids_of
@@ -203,17 +202,17 @@ def _host_cable(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """Ports that one process of perfquery reads.
+    """Ports of one node, which one process of perfquery reads.
 
     Attributes:
         lid: of the node.
-        text: its argument, ``13,14,15``; empty where it reads every port of the switch.
         ports: by number on the node.
+        is_switch: every port of it is read at once, and those that are not wanted are left out.
     """
 
     lid: Lid
-    text: str
     ports: Mapping[int, PortId]
+    is_switch: bool = True
 
 
 def queries(fabric: Fabric, cables: Iterable[Cable]) -> tuple[Query, ...]:
@@ -237,8 +236,6 @@ def queries(fabric: Fabric, cables: Iterable[Cable]) -> tuple[Query, ...]:
         lid = node.lid if node.is_switch else (None if port is None else port.lid)
         if lid is None:
             continue
-        numbers = sorted(wanted[key])
-        # Lists, never ranges: of ``1-2`` some versions read port 1 only.
-        text = ",".join(map(str, numbers)) if len(numbers) <= MOST_PORTS else ""
-        found.append(Query(lid, text, {n: PortId(key.guid, n) for n in numbers}))
+        ports = {number: PortId(key.guid, number) for number in sorted(wanted[key])}
+        found.append(Query(lid, ports, node.is_switch))
     return tuple(found)

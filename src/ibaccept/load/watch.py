@@ -6,7 +6,7 @@ order, not by clocks: a sample counts where it was complete before any process w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ibaccept import commands
@@ -18,7 +18,7 @@ from ibaccept.load.inputs import Pace
 from ibaccept.load.together import Clocks, run_all, why_not
 from ibaccept.model import PortId
 from ibaccept.observer import file_of
-from ibaccept.parse import ParseError, perfquery
+from ibaccept.parse import ParseError, perfquery, perfquery_each
 from ibaccept.snapshot import NotSeen
 from ibaccept.transport import CommandResult, Transport, TransportError
 
@@ -60,6 +60,7 @@ class Sample:
         end: of the last.
         longest: seconds the longest single read took.
         why: why ports were not read.
+        in_tools: seconds all reads took together; `AT_A_TIME` of them ran side by side.
     """
 
     readings: Mapping[tuple[PortId, str], Reading]
@@ -67,6 +68,7 @@ class Sample:
     end: float
     longest: float
     why: Mapping[PortId, str]
+    in_tools: float = 0.0
 
 
 @dataclass
@@ -95,18 +97,28 @@ class Watch:
     problems: dict[str, NotSeen] = field(default_factory=dict)
     before: Sample | None = None
     after: Sample | None = None
-    _single: set[Query] = field(default_factory=set)
+    _single: set[tuple[Query, bool]] = field(default_factory=set)
     _basic: dict[Query, bool] = field(default_factory=dict)
 
     def sample(self) -> Sample | None:
         """Read every port once; None where nothing could be read at all."""
-        jobs = [(query, True) for query in self.queries]
-        jobs += [(query, False) for query in self.queries if self._basic.get(query)]
         readings: dict[tuple[PortId, str], Reading] = {}
         why: dict[PortId, str] = {}
         times: list[tuple[float, float]] = []
-        for (query, extended), result in zip(jobs, self._run(jobs), strict=True):
-            self._take(query, result, readings, why, times, extended=extended)
+        for ask, result in self._run(list(self._asked())):
+            if isinstance(result, CommandResult):
+                self.clocks.note(result)
+            for query, ports, told in _told(ask, result):
+                if isinstance(told, NotSeen):
+                    self._not_read(ask, query, ports, told, why)
+                    continue
+                times.append((told.start, told.end))
+                for block in told.blocks:
+                    # one query takes microseconds, starting the tool nearly all of the time
+                    _keep(query, block, told, readings, extended=ask.extended)
+                for port in ports if ask.extended else ():
+                    if (query.ports[port], XMIT) not in readings:
+                        why[query.ports[port]] = f"perfquery printed nothing of port {port}"
         if not times:
             return None
         taken = Sample(
@@ -115,9 +127,40 @@ class Watch:
             max(end for _, end in times),
             max(end - start for start, end in times),
             why,
+            sum(end - start for start, end in times),
         )
         self.samples.append(taken)
         return taken
+
+    def _run(self, asked: Sequence[_Ask]) -> Iterator[tuple[_Ask, CommandResult | TransportError]]:
+        """First those that read switches whole, which call sudo by themselves, then the others."""
+        for each in (True, False):
+            some = [ask for ask in asked if ask.is_each is each]
+            results = run_all(
+                self.transport,
+                [(self.observer.transport, ask.argv) for ask in some],
+                timeout=commands.PERFQUERY_EACH.timeout,
+                root=not each,
+                fan_out=AT_A_TIME,
+            )
+            yield from zip(some, results, strict=True)
+
+    def _not_read(
+        self,
+        ask: _Ask,
+        query: Query,
+        ports: Sequence[int],
+        part: NotSeen,
+        why: dict[PortId, str],
+    ) -> None:
+        which = f" port {ports[0]}" if len(ports) == 1 else ""
+        key = f"LID {query.lid}{which}"
+        self.problems[key] = NotSeen(f"{part.what} at {key}", part.reason, part.hint)
+        if ask.extended:
+            why.update({query.ports[port]: part.reason for port in ports})
+        if ask.is_each and part.what == _ONE_SWITCH:
+            # one port that does not answer hides the others: from now on one by one
+            self._single.add((query, ask.extended))
 
     def first(self) -> None:
         """The sample before the load; learns which ports need the basic counters for XmitWait."""
@@ -135,71 +178,31 @@ class Watch:
         """The sample after the load."""
         self.after = self.sample()
 
-    def _run(
-        self, jobs: Sequence[tuple[Query, bool]]
-    ) -> Iterator[list[CommandResult | TransportError]]:
-        parts = [self._argvs(query, extended=extended) for query, extended in jobs]
-        flat = [(self.observer.transport, argv) for argvs in parts for argv in argvs]
-        results = run_all(
-            self.transport,
-            flat,
-            timeout=commands.PERFQUERY_X_PORTS.timeout,
-            root=True,
-            fan_out=_AT_A_TIME,
-        )
-        for result in results:
-            if isinstance(result, CommandResult):
-                self.clocks.note(result)
-        number = 0
-        for argvs in parts:
-            yield [results[n] for n in range(number, number + len(argvs))]
-            number += len(argvs)
-
-    def _argvs(self, query: Query, *, extended: bool) -> list[tuple[str, ...]]:
+    def _asked(self) -> Iterator[_Ask]:
+        """What to send for one sample: a few sessions, each for its share of the switches."""
         hca = self.observer.ib_hca[0] if self.observer.ib_hca else None
         port = self.observer.ib_port
-        if query in self._single:
+        for extended in (True, False):
+            wanted = [q for q in self.queries if extended or self._basic.get(q)]
+            switches = [q for q in wanted if q.is_switch and (q, extended) not in self._single]
+            for number in range(min(AT_A_TIME, len(switches))):
+                some = tuple(switches[number::AT_A_TIME])
+                yield _Ask(
+                    commands.PERFQUERY_EACH.argv(
+                        as_root="sudo -n --" if self.observer.transport.sudo else "",
+                        wide="-x" if extended else "",
+                        adapter=hca or "",
+                        adapter_port="" if port is None else port,
+                        lids=",".join(str(int(query.lid)) for query in some),
+                    ),
+                    some,
+                    extended,
+                )
             one = commands.PERFQUERY_X if extended else commands.PERFQUERY
-            return [
-                one.argv(hca=hca, hca_port=port, lid=int(query.lid), port=number)
-                for number in query.ports
-            ]
-        if not query.text:
-            every = commands.PERFQUERY_X_ALL if extended else commands.PERFQUERY_ALL
-            return [every.argv(hca=hca, hca_port=port, lid=int(query.lid))]
-        many = commands.PERFQUERY_X_PORTS if extended else commands.PERFQUERY_PORTS
-        return [many.argv(hca=hca, hca_port=port, lid=int(query.lid), ports=query.text)]
-
-    def _take(
-        self,
-        query: Query,
-        results: Iterable[CommandResult | TransportError],
-        readings: dict[tuple[PortId, str], Reading],
-        why: dict[PortId, str],
-        times: list[tuple[float, float]],
-        *,
-        extended: bool,
-    ) -> None:
-        for number, result in enumerate(results):
-            single = query in self._single
-            ports = [list(query.ports)[number]] if single else list(query.ports)
-            bad = _blocks(result)
-            if isinstance(bad, NotSeen):
-                which = f"port {ports[0] if single else query.text}" if single or query.text else ""
-                key = f"LID {query.lid} {which or 'every port'}"
-                self.problems[key] = NotSeen(f"{bad.what} at {key}", bad.reason, bad.hint)
-                if extended:
-                    why.update({query.ports[port]: bad.reason for port in ports})
-                if not single and not isinstance(result, TransportError):
-                    # one port that does not answer hides the others: from now on one by one
-                    self._single.add(query)
-                continue
-            blocks, start, end = bad
-            times.append((start, end))
-            file = file_of(result) if isinstance(result, CommandResult) else ""
-            for block in blocks:
-                # one query takes microseconds, starting the tool nearly all of the time
-                _keep(query, block, (start + end) / 2, file, readings, extended=extended)
+            for query in wanted:
+                for number in () if query in switches else query.ports:
+                    argv = one.argv(hca=hca, hca_port=port, lid=int(query.lid), port=number)
+                    yield _Ask(argv, (query,), extended, number)
 
     def steady_sample(self) -> None:
         """Mark the newest sample as inside the steady part."""
@@ -222,31 +225,106 @@ class Watch:
         ]
 
 
-_AT_A_TIME = 4
+AT_A_TIME = 4
 """Processes of perfquery at a time on the observer: they share its adapter's queue."""
 
+_ONE_SWITCH = "the load of the cables of one switch"
+_CABLES = "the load of cables"
 
-def _blocks(
-    result: CommandResult | TransportError,
-) -> tuple[tuple[perfquery.CounterBlock, ...], float, float] | NotSeen:
-    """What one process printed, and when it began and ended."""
-    bad = why_not("the load of cables", "perfquery", result)
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """One command of a sample.
+
+    Attributes:
+        queries: that it answers; one where ``port`` is given.
+        extended: the 64-bit set, not the basic one.
+        port: it reads only this one; None: every port of each switch.
+    """
+
+    argv: tuple[str, ...]
+    queries: tuple[Query, ...]
+    extended: bool
+    port: int | None = None
+
+    @property
+    def is_each(self) -> bool:
+        """Whether it reads switches whole."""
+        return self.port is None
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one perfquery printed, and when it began and ended.
+
+    Attributes:
+        file: it was captured to.
+        before: lines of the file before its own.
+    """
+
+    blocks: tuple[perfquery.CounterBlock, ...]
+    start: float
+    end: float
+    file: str
+    before: int
+
+
+def _told(
+    ask: _Ask, result: CommandResult | TransportError
+) -> Iterator[tuple[Query, list[int], _Told | NotSeen]]:
+    """Query by query, the ports asked for and what was printed of them, or why nothing was."""
+    step = "perfquery"
+    if not ask.is_each:
+        (query,), told = ask.queries, _one(result)
+        yield query, [ask.port or 0], told
+        return
+    bad = why_not(_CABLES, step, result)
+    parts: dict[int, perfquery_each.Each] = {}
+    if isinstance(result, CommandResult):
+        try:
+            parts = {part.lid: part for part in perfquery_each.parse(result.text)}
+        except ParseError as error:
+            bad = bad or NotSeen(_CABLES, f"{step}: {result.host}: {error}")
+    lost = bad or NotSeen(_CABLES, f"{step}: it printed nothing of this switch")
+    for query in ask.queries:
+        part = parts.get(int(query.lid))
+        if part is None or part.end is None or not isinstance(result, CommandResult):
+            yield query, list(query.ports), lost
+        else:
+            yield query, list(query.ports), _of_switch(result, part, part.end)
+
+
+def _of_switch(result: CommandResult, part: perfquery_each.Each, end: float) -> _Told | NotSeen:
+    where = f"perfquery: {result.host}: LID {part.lid}"
+    if part.exit_code != 0:
+        words = [line.strip() for line in part.text.splitlines() if line.strip()][-1:]
+        said = f": {words[0][:300]}" if words else ": it printed nothing"
+        return NotSeen(_ONE_SWITCH, f"{where}: exit code {part.exit_code}{said}")
+    try:
+        blocks = perfquery.parse(part.text)
+    except ParseError as error:
+        return NotSeen(_ONE_SWITCH, f"{where}: {error}")
+    return _Told(blocks, part.start, end, file_of(result), part.line - 1)
+
+
+def _one(result: CommandResult | TransportError) -> _Told | NotSeen:
+    """What a process of its own printed."""
+    bad = why_not(_CABLES, "perfquery", result)
     if bad is not None or isinstance(result, TransportError):
-        return bad or NotSeen("the load of cables", str(result))
+        return bad or NotSeen(_CABLES, str(result))
     try:
         blocks = perfquery.parse(result.text)
     except ParseError as error:
-        return NotSeen("the load of cables", f"perfquery: {result.host}: {error}")
+        return NotSeen(_CABLES, f"perfquery: {result.host}: {error}")
     if result.start is None or result.end is None:
-        return NotSeen("the load of cables", f"perfquery: {result.host}: its time is not known")
-    return blocks, result.start, result.end
+        return NotSeen(_CABLES, f"perfquery: {result.host}: its time is not known")
+    return _Told(blocks, result.start, result.end, file_of(result), 0)
 
 
 def _keep(
     query: Query,
     block: perfquery.CounterBlock,
-    at: float,
-    file: str,
+    told: _Told,
     readings: dict[tuple[PortId, str], Reading],
     *,
     extended: bool,
@@ -255,7 +333,7 @@ def _keep(
     if port is None:
         return
     for name in (XMIT, RCV, WAIT) if extended else (WAIT,):
-        reading = _reading(block, name, at, file)
+        reading = _reading(block, name, told)
         if reading is not None and (extended or not _has(readings, port)):
             readings[port, name] = reading
 
@@ -265,11 +343,11 @@ def _has(readings: Mapping[tuple[PortId, str], Reading], port: PortId) -> bool:
     return reading is not None and reading.bits == EXTENDED_BITS
 
 
-def _reading(block: perfquery.CounterBlock, name: str, time: float, file: str) -> Reading | None:
+def _reading(block: perfquery.CounterBlock, name: str, told: _Told) -> Reading | None:
     if name not in block.counters:
         return None
-    line, printed = block.lines.get(name), block.printed.get(name, name)
+    time, line = (told.start + told.end) / 2, block.lines.get(name)
+    seen = (told.file, None if line is None else told.before + line, block.printed.get(name, name))
     if name in block.unsupported:
-        return Reading(0, 0, time, file, line, printed)
-    bits = block.bits(name) or WIDTH[name]
-    return Reading(block.counters[name], bits, time, file, line, printed)
+        return Reading(0, 0, time, *seen)
+    return Reading(block.counters[name], block.bits(name) or WIDTH[name], time, *seen)
