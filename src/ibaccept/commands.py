@@ -217,7 +217,17 @@ _EACH = (
 )
 PERFQUERY_EACH = Command(
     "perfquery-each",
-    ("sh", "-c", _EACH, "ibaccept", "{as_root}", "{wide}", "{adapter}", "{adapter_port}", "{lids}"),
+    (
+        "sh",
+        "-c",
+        _EACH,
+        "perfquery-each",
+        "{as_root}",
+        "{wide}",
+        "{adapter}",
+        "{adapter_port}",
+        "{lids}",
+    ),
     "counters of every port of many switches, one perfquery after the other, with the time of each",
     root=False,
     select=False,

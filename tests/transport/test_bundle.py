@@ -269,6 +269,17 @@ class Handmade:
     stop = wait
 
 
+def test_a_script_is_filed_under_its_own_name(tmp_path):
+    bundle = Bundle(tmp_path)
+    script = bundle.record(result("sh", "-c", "for l; do :; done", "perfquery-each", "2"))
+    plain = bundle.record(result("sh", "-c", "true"))
+
+    assert [script.stdout_file, plain.stdout_file] == [
+        "captures/0001-perfquery-each.txt",
+        "captures/0002-sh.txt",
+    ]
+
+
 class Starting(Scripted):
     """Starts what the test ends."""
 
