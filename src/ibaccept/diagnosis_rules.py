@@ -144,7 +144,7 @@ def _other_traffic(facts: Facts) -> Answer:
                 f"{run}: the cables carried {100 * facts.differences[run]:.0f} % more than the "
                 "benchmark claims",
             )
-    for more in facts.excess:
+    for more in facts.excess or ():
         return _fits(
             cause,
             f"{more.group} carried {more.group_gib:.1f} GiB/s toward the clients, of which "
@@ -152,6 +152,8 @@ def _other_traffic(facts: Facts) -> Answer:
         )
     if (READ_RUN if facts.fs_read is not None else RDMA_RUN) not in facts.explained:
         return _unknown(cause, UNCOMPARED)
+    if facts.excess is None and facts.cables:
+        return _unknown(cause, "not all cables between switches were read in the read run")
     if "cached" in facts.explained.values():
         told = _differences(facts)
         return _unknown(cause, f"cables carried less than claimed, which hides others ({told})")
@@ -212,7 +214,7 @@ def _adaptive_on(facts: Facts) -> Answer:
 def _adapts(facts: Facts) -> bool:
     """Whether the tables are known not to tell the load: the site says so, or the cables do."""
     own = bool(facts.explained) and all(why is None for why in facts.explained.values())
-    return bool(facts.adaptive or (facts.strays and own and not facts.excess))
+    return bool(facts.adaptive or (facts.strays and own and facts.excess == ()))
 
 
 def _is_enough(facts: Facts) -> bool:

@@ -109,7 +109,7 @@ class Facts:
         waiting: hosts whose facing switch port has the highest PortXmitWait of its switch.
         explained: by run: why cable bytes and benchmark bytes differ, None where they agree.
         differences: by run: cable bytes over benchmark bytes, less one.
-        excess: groups over which others sent in the read run.
+        excess: groups over which others sent in the read run; None = not known.
         slow_readers: clients that read below what they write although no full cable is on their
             way; None = not known.
         readers: clients of the read run that no full cable is on the way to.
@@ -132,7 +132,7 @@ class Facts:
     waiting: tuple[str, ...] = ()
     explained: Mapping[str, str | None] = field(default_factory=dict)
     differences: Mapping[str, float] = field(default_factory=dict)
-    excess: tuple[Excess, ...] = ()
+    excess: tuple[Excess, ...] | None = ()
     slow_readers: tuple[str, ...] | None = None
     readers: int = 0
     adaptive: bool | None = None
@@ -179,7 +179,10 @@ class Facts:
                 for other in self.hosts
                 if other.side == cable.side and other != cable and run in other.carried
             ]
-            if not others or carried.gib > (1 + AGREE) * median(others):
+            if not others:
+                is_unclear = True
+                continue
+            if carried.gib > (1 + AGREE) * median(others):
                 continue
             if carried.share is not None and carried.share >= NEAR:
                 return True

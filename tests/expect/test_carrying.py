@@ -52,7 +52,7 @@ def fs(direction, rate=7.0, **changes):
     """A run of all four clients at so many GiB/s each; a client by name is another's."""
     clients = {name: ClientRate(name, 70 * GIB, 10.0, gib(rate)) for name in CLIENTS}
     data = DataSet(70 * GIB, 4, 16 * GIB, 32 * GIB)
-    return FilesystemRun(direction, "fio", clients | changes, data, STARTED)
+    return FilesystemRun(direction, "fio", clients | changes, data, STARTED, 10.0)
 
 
 def rdma(rate=7.0, **changes):
@@ -473,6 +473,43 @@ def test_a_run_that_others_served_is_not_the_jobs(job):
     assert answers(job.measured(served={"filesystem-read": OTHERS}), READ_IS_WRITE) == {
         "read against write": AS_ORDERED
     }
+
+
+def test_a_cache_that_is_allowed_is_no_measure_of_the_fabric(job):
+    small = replace(fs("read", 7), data_set=DataSet(16 * GIB, 4, 16 * GIB, 32 * GIB))
+    measured = job.measured(filesystem_read=small, balances={"filesystem-read": CACHED})
+    less = (
+        "filesystem-read: the clients claim 28.0 GiB/s, but their cables carried 60 % less: that "
+    )
+
+    assert answers(measured, READ_IS_WRITE) == {"read against write": AS_ORDERED}
+    for entry in (MATCHES, FORECAST):
+        (answer,) = answers(measured, entry).values()
+        assert answer.reason == f"{less}part is a cache's"
+
+
+def test_a_floor_is_of_a_whole_run_whose_ends_are_known(job):
+    measured = job.measured(filesystem_read=replace(fs("read"), total_seconds=None))
+
+    assert answers(measured, FLOORS)["read rate"] == Unseen(
+        "read: a client does not tell when it began and ended, so what all did from the first "
+        "start to the last end is not known",
+        "run the load again",
+    )
+
+
+def test_a_recorded_figure_is_held_against_links_that_were_seen(job):
+    recorded = FilesystemRun("read", "recorded: x", {}, None, None, recorded=gib(28))
+    measured = job.measured(filesystem_read=recorded, filesystem_write=fs("write"))
+    port = job.sides.clients.hosts[0].ports[0]
+    links = {**job.snapshot.fabric.link_at}
+    del links[port]
+    job.snapshot.fabric.__dict__["link_at"] = links
+
+    assert answers(measured, READ_IS_WRITE)["read against write"].reason == (
+        "read: the rate of a client's link is not known, so the recorded figure cannot be held "
+        "against what the links carry"
+    )
 
 
 def test_pairs_that_did_not_run_together_are_no_ceiling(job):

@@ -9,7 +9,6 @@ from ibaccept.expect.pairs import RdmaPairs, SlowHosts
 from ibaccept.facts import SlowHost
 from ibaccept.forecast import Ceiling
 from ibaccept.load.result import (
-    Balance,
     CableRate,
     CableWatch,
     ClientRate,
@@ -92,7 +91,6 @@ class Job:
             "read",
             Window(0.0, 10.0, 5, 0.1),
             tuple(self.cables() if cables is None else cables),
-            Balance(1.0, 1.0, "bytes/s", 0.01, None),
         )
         runs = LoadRuns(
             filesystem_write=wrote,
@@ -251,3 +249,39 @@ def test_a_port_is_not_the_one_that_waits_most_where_no_other_was_ranked(job):
 
     assert job.pairs([7, 3, 7, 7], cables=job.cables(A_2=busy)).waiting() == ("c2",)
     assert job.pairs([7, 3, 7, 7], cables=job.cables(A_2=alone)).waiting() == ()
+
+
+def test_a_pair_that_the_tables_do_not_deliver_has_no_fair_share(job):
+    told = job.pairs([7.0] * 4)
+    row = told.snapshot.tables_seen[1]
+    row.ports[1] = 99  # B sends LID 1 where no cable is
+
+    found = told.slow_hosts()
+
+    assert (found.senders, found.receivers) == (None, None)
+    assert set(found.unjudged.values()) == {
+        "the way of each RDMA pair could not be seen: s1 and c1: LID 5 to 1 is dead-end by the "
+        "tables"
+    }
+
+
+def test_without_the_rate_of_a_cable_no_share_is_fair(job):
+    told = replace(job.pairs([7.0] * 4), ceilings={})
+
+    found = told.slow_hosts()
+
+    assert (found.senders, found.receivers) == (None, None)
+    assert set(found.unjudged.values()) == {
+        "the fair share of each RDMA pair could not be seen: the rate of the cable at s1/1 is not "
+        "known"
+    }
+
+
+def test_rounds_that_follow_each_other_do_not_add_up(job):
+    once = job.pairs([3.0, 7.0, 3.0, 7.0])
+    (round_,) = once.loads.rdma_read
+    watches = dict.fromkeys(("rdma-read", "rdma-read-2"), once.loads.watches["rdma-read"])
+    loads = replace(once.loads, rdma_read=(round_, replace(round_, round=1)), watches=watches)
+    twice = replace(once, loads=loads)
+
+    assert once.slow_hosts().senders == twice.slow_hosts().senders == (slow("s1", 6.0, 14.0),)

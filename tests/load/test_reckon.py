@@ -256,6 +256,25 @@ def test_a_gap_between_the_first_and_the_last_sample_does_not_matter_to_bytes(jo
     assert growth(watch.samples, port, XMIT, "A/1").state is RateState.UNREAD
 
 
+def test_a_side_whose_cables_are_not_all_known_has_no_bytes(job):
+    watch = job.watch(A1=3, A2=4)
+    job.cables = replace(job.cables, lacking={"client": "the cable of c3: it shows no other end"})
+
+    assert job.reckoning(watch).toward("client", "read", whole=True) == Growth(
+        RateState.UNREAD, why="the cable of c3: it shows no other end"
+    )
+    assert job.reckoning(watch).toward("storage", "read", whole=True).state is RateState.OK
+
+
+def test_a_clock_that_did_not_go_forward_gives_no_rate(job):
+    watch = job.watch(B25=10)
+    watch.samples[3] = replace(watch.samples[3], start=10.0, end=10.0)
+
+    assert job.reckoning(watch).watch("filesystem-read", "read").reason == (
+        "mgmt: its clock did not go forward between the readings"
+    )
+
+
 @pytest.mark.parametrize(("steady", "words"), [([], "no sample lies"), ([2], "one sample lies")])
 def test_less_than_two_samples_are_no_rate(job, steady, words):
     watch = job.watch(B25=10)

@@ -31,7 +31,7 @@ def test_what_was_ended_has_no_exit_code():
     text = "# ibaccept begin 2 5.\nPort\n# ibaccept end 2 0 6.%N\n# ibaccept begin 3 7\nPortXm"
 
     assert parse(text) == (
-        Each(2, 0, 5.0, 6.0, "Port\n", 2),
+        Each(2, 0, 5.0, 7.0, "Port\n", 2),
         Each(3, None, 7.0, None, "PortXm\n", 5),
     )
 

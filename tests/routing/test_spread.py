@@ -161,6 +161,12 @@ def test_the_jobs_own_pairs_over_a_cable(two_switches):
     assert (idle.crossing, idle.of, idle.examples) == (0, 12 * 8, ())
 
 
+@pytest.mark.parametrize(("sources", "lids"), [([999], [1]), ([49], [999]), ([0], [1])])
+def test_a_lid_that_nobody_owns_has_no_pairs(two_switches, sources, lids):
+    with pytest.raises(InputError, match="no port that the sweep saw owns LID"):
+        over(two_switches(), sources, lids, PortId(B, 25))
+
+
 def test_pairs_are_of_switch_ports_and_of_two_hosts(two_switches):
     routes = two_switches()
     client = next(end.id for end in routes.cabling.endpoints if end.id.guid not in (A, B))

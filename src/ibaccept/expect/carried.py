@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ibaccept.expect.loaded import AGAIN, did_cross, not_crossed
 from ibaccept.expect.measured import Measured
+from ibaccept.load.filesystem import TIMES_CACHE
 from ibaccept.load.reckon import HEADERS
 from ibaccept.load.result import Balance, CableRate, CableWatch, FilesystemRun, RdmaRun, Spread
 from ibaccept.nodeset import fold
@@ -14,8 +15,6 @@ from ibaccept.units import Bandwidth
 
 MOST_APART = 0.1
 """Share of the shortest run by which the last process may begin, or end, after the first."""
-LEAST_RATIO = 2.0
-"""Data set of a client over its memory from which reads count as reads of storage."""
 ABOVE = 0.05
 """Share by which a figure may lie above what is possible, for ceilings that are not exact."""
 
@@ -55,6 +54,15 @@ def total(measured: Measured, direction: str) -> Bandwidth:
             run.unseen[0] if run.unseen else NotSeen(f"the {direction} run", "it has no client")
         )
     most = _links(measured)
+    if most is None and run.recorded is not None:
+        raise NotSeenError(
+            NotSeen(
+                f"what the file system {direction}s over the fabric",
+                f"{direction}: the rate of a client's link is not known, so the recorded figure "
+                "cannot be held against what the links carry",
+                "look at the clients' links (kind link-rate)",
+            )
+        )
     if not _is_cache_allowed(run) and most is not None and found.gib > most.gib * (1 + ABOVE):
         raise NotSeenError(
             NotSeen(
@@ -81,11 +89,16 @@ def _links(measured: Measured) -> Bandwidth | None:
 def _is_cache_allowed(run: FilesystemRun) -> bool:
     """A data set this small is only run where the entry allows caches."""
     ratio = None if run.data_set is None else run.data_set.client_ratio
-    return ratio is not None and ratio < LEAST_RATIO
+    return ratio is not None and ratio < TIMES_CACHE
 
 
-def carried(measured: Measured, direction: str) -> Bandwidth:
+def carried(measured: Measured, direction: str, *, from_caches: bool = False) -> Bandwidth:
     """What a run of the file system brought over the fabric, all clients at once.
+
+    Args:
+        measured: the runs.
+        direction: of the data.
+        from_caches: take what came from a cache for good, where the entry allows caches.
 
     Raises:
         NotSeenError: a client was not measured; the clients did not run together, so that their
@@ -97,7 +110,7 @@ def carried(measured: Measured, direction: str) -> Bandwidth:
         return found
     shortest = min((rate.seconds for rate in run.rates), default=0.0)
     _require_together(run.spread, shortest, f"the clients' {direction}s", direction)
-    if _is_cache_allowed(run):
+    if from_caches and _is_cache_allowed(run):
         return found
     name = f"filesystem-{direction}"
     balance = measured.loads.balances.get(name)
@@ -140,9 +153,19 @@ def in_all(measured: Measured, direction: str) -> tuple[Bandwidth, Bandwidth]:
     Raises:
         NotSeenError: as ``carried``.
     """
-    found, run = carried(measured, direction), measured.filesystem(direction)
-    if run.recorded is not None or run.moved is None or not run.total_seconds:
+    found = carried(measured, direction, from_caches=True)
+    run = measured.filesystem(direction)
+    if run.recorded is not None:
         return found, found
+    if run.moved is None or not run.total_seconds:
+        raise NotSeenError(
+            NotSeen(
+                f"the whole {direction} run",
+                f"{direction}: a client does not tell when it began and ended, so what all did "
+                "from the first start to the last end is not known",
+                AGAIN,
+            )
+        )
     return found, Bandwidth(min(run.moved / run.total_seconds, found.bytes_per_second))
 
 
@@ -234,17 +257,12 @@ def rdma_alone(measured: Measured, round_: RdmaRun) -> Bandwidth:
     without = [host.host for host in measured.job.clients.hosts if host.host not in paired]
     if without:
         raise NotSeenError(NotSeen("RDMA", f"RDMA had no pair for {fold(without)}", AGAIN))
-    name = rdma_name(round_)
+    name = round_.name
     _require_together(round_.spread, round_.seconds, "the pairs", name)
     balance = measured.loads.balances.get(name)
     if not did_cross(balance):
         raise NotSeenError(not_crossed(name, balance, f"{found:.1f}"))
     return found
-
-
-def rdma_name(round_: RdmaRun) -> str:
-    """Under which the cables of a round were watched."""
-    return f"rdma-{round_.direction}" + (f"-{round_.round + 1}" if round_.round else "")
 
 
 def over_ceiling(watch: CableWatch, cables: Iterable[CableRate]) -> NotSeen | None:

@@ -123,7 +123,7 @@ def _made(runs: LoadRuns, direction: str) -> Iterator[str]:
         yield f"filesystem-{direction}"
     rounds = getattr(runs, f"rdma_{direction}")
     for round_ in rounds if isinstance(rounds, tuple) else ():
-        yield f"rdma-{direction}" + (f"-{round_.round + 1}" if round_.round else "")
+        yield round_.name
 
 
 def did_cross(balance: Balance | NotSeen | None) -> bool:

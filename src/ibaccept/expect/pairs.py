@@ -26,10 +26,11 @@ from ibaccept.load.result import (
 )
 from ibaccept.maxmin import Uses, max_min
 from ibaccept.model import Fabric, PortId, Rate
+from ibaccept.routing.paths import Disposition
 from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot
 
-Rates = Sequence[tuple[float, float]]
-"""Of the pairs of one host: measured and fair, GiB/s."""
+Rates = Sequence[tuple[int, float, float]]
+"""Of the pairs of one host: number of the round, measured and fair, GiB/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ class RdmaPairs:
         cables.
 
         Raises:
-            NotSeenError: the tables were not seen, or a host has several ports.
+            NotSeenError: the tables were not seen or do not deliver a pair, a host has several
+                ports, or the rate of a cable is not known.
         """
         write = self.loads.filesystem_write
         wrote = {
@@ -100,9 +102,18 @@ class RdmaPairs:
         return fair
 
     def _ceiling_gib(self, port: PortId) -> float:
-        link = self.snapshot.fabric.link_at[port]
-        rate = link.a.rate or link.b.rate
-        return self.ceilings[rate].payload.gib if rate is not None else 0.0
+        fabric = self.snapshot.fabric
+        link = fabric.link_at.get(port)
+        ceiling = None if link is None or link.rate is None else self.ceilings.get(link.rate)
+        if ceiling is None:
+            raise NotSeenError(
+                NotSeen(
+                    "the fair share of each RDMA pair",
+                    f"the rate of the cable at {fabric.port_name(port)} is not known",
+                    "look at it with iblinkinfo",
+                )
+            )
+        return ceiling.payload.gib
 
     def slow_hosts(self) -> SlowHosts:
         """Senders and receivers all of whose pairs are slower than their fair share.
@@ -119,14 +130,14 @@ class RdmaPairs:
             fair = self.fair(rounds)
         except IbacceptError as error:
             return SlowHosts(None, None, dict.fromkeys(("client", "storage"), str(error)))
-        by_sender: dict[str, list[tuple[float, float]]] = defaultdict(list)
-        by_receiver: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        by_sender: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
+        by_receiver: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
         room = {round_.round: self._room(round_) for round_ in rounds}
         for (number, rate), share in fair.items():
             is_slow = rate.rate.gib < SLOW * share
             if not is_slow or room[number].issuperset(self._way(rate.pair)):
-                by_sender[rate.pair.storage].append((rate.rate.gib, share))
-                by_receiver[rate.pair.client].append((rate.rate.gib, share))
+                by_sender[rate.pair.storage].append((number, rate.rate.gib, share))
+                by_receiver[rate.pair.client].append((number, rate.rate.gib, share))
         pairs = {rate.pair for _, rate in fair}
         return self._ends(pairs, by_sender, by_receiver)
 
@@ -184,7 +195,7 @@ class RdmaPairs:
         """The ports that send on the way of a pair's data.
 
         Raises:
-            NotSeenError: an end has several ports.
+            NotSeenError: an end has several ports, or the tables do not deliver the pair.
         """
         ends = []
         for host, lids in ((pair.storage, self.servers), (pair.client, self.clients)):
@@ -195,12 +206,21 @@ class RdmaPairs:
                 )
             ends.append(lid)
         source, target = ends if pair.sender == pair.storage else ends[::-1]
-        return self.snapshot.routes.path(source, target).ports
+        route = self.snapshot.routes.path(source, target)
+        if route.disposition is not Disposition.DELIVERED:
+            raise NotSeenError(
+                NotSeen(
+                    "the way of each RDMA pair",
+                    f"{pair.storage} and {pair.client}: LID {source} to {target} is "
+                    f"{route.disposition.value} by the tables",
+                    "look at the routes entries of the report first",
+                )
+            )
+        return route.ports
 
     def _room(self, round_: RdmaRun) -> set[PortId]:
         """Ports that were seen not to be full in an RDMA run."""
-        name = "rdma-read" if round_.round == 0 else f"rdma-read-{round_.round + 1}"
-        watch = self.loads.watches.get(name)
+        watch = self.loads.watches.get(round_.name)
         return {
             way.sender
             for cable in (watch.cables if isinstance(watch, CableWatch) else ())
@@ -304,8 +324,11 @@ def _judged(
 
 
 def _slow(by_host: Mapping[str, Rates]) -> tuple[SlowHost, ...]:
-    return tuple(
-        SlowHost(host, sum(f for f, _ in pairs), sum(s for _, s in pairs))
-        for host, pairs in sorted(by_host.items())
-        if all(found < SLOW * share for found, share in pairs)
-    )
+    """Hosts all of whose pairs are slow; rates of a round add up, rounds follow each other."""
+    slow = []
+    for host, pairs in sorted(by_host.items()):
+        if all(found < SLOW * share for _, found, share in pairs):
+            rounds = len({number for number, _, _ in pairs})
+            found, fair = (sum(pair[place] for pair in pairs) / rounds for place in (1, 2))
+            slow.append(SlowHost(host, found, fair))
+    return tuple(slow)

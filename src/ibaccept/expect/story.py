@@ -224,14 +224,13 @@ class Story:
         rounds = self.measured.loads.rdma_read
         for round_ in rounds if isinstance(rounds, tuple) else ():
             if round_.total is not None:
-                name = "rdma-read" if round_.round == 0 else f"rdma-read-{round_.round + 1}"
                 ends = ((pair.client, pair.storage) for pair in round_.pairs)
                 clients, servers = zip(*ends, strict=True)
                 yield (
                     f"RDMA alone ({round_.tool}), storage to clients: {round_.total:.1f}, "
                     f"{len(round_.pairs)} pairs at once, clients {fold(clients)}, servers "
                     f"{fold(servers)}; from memory to memory, no cache and no disk"
-                    f"{_start(round_)}; {self._distribution(name)}"
+                    f"{_start(round_)}; {self._distribution(round_.name)}"
                 )
         for link in self.measured.loads.ceilings.values():
             yield f"ceiling of one {link.rate} link: {link.ceiling.payload:.1f}, {link.how}"

@@ -206,8 +206,11 @@ class WatchedCables:
             return None
         return grown
 
-    def excess(self) -> tuple[Excess, ...]:
-        """Groups that carried more toward the clients in the read run than reached the clients."""
+    def excess(self) -> tuple[Excess, ...] | None:
+        """Groups that carried more toward the clients in the read run than reached the clients.
+
+        None where none is known to, and not all were read.
+        """
         groups: dict[str, list[DirectedRate]] = defaultdict(list)
         reached: list[DirectedRate] = []
         for key, cable, way in self._carried():
@@ -217,13 +220,14 @@ class WatchedCables:
                 reached.append(way)
         clients = _sum(reached)
         if clients is None:
-            return ()
-        sums = ((group, _sum(ways)) for group, ways in sorted(groups.items()))
-        return tuple(
+            return None
+        sums = [(group, _sum(ways)) for group, ways in sorted(groups.items())]
+        found = tuple(
             Excess(group, total, clients)
             for group, total in sums
             if total is not None and total > (1 + AGREE) * clients
         )
+        return None if not found and any(total is None for _, total in sums) else found
 
     def have_room(
         self, run: str, sources: Iterable[PortId], targets: Mapping[str, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -57,10 +57,12 @@ class JobCables:
     Attributes:
         cables: ISLs first, then those of the hosts.
         problems: what could not be told.
+        lacking: why a side's cables are not all there, ``client`` and ``storage``.
     """
 
     cables: tuple[Cable, ...]
     problems: tuple[NotSeen, ...] = ()
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
 
 def job_cables(
@@ -101,13 +103,16 @@ def job_cables(
         )
         if lost
     ]
-    hosts = [
-        _host_cable(fabric, known.host, port, kind, problems)
-        for kind, side in (("client", sides[0]), ("storage", sides[1]))
-        for known in side.hosts
-        for port in known.ports
-    ]
-    return JobCables((*isls, *(cable for cable in hosts if cable is not None)), tuple(problems))
+    hosts: list[Cable] = []
+    lacking: dict[str, str] = {}
+    for kind, side in (("client", sides[0]), ("storage", sides[1])):
+        for name, port in [(known.host, port) for known in side.hosts for port in known.ports]:
+            cable = _host_cable(fabric, name, port, kind, problems)
+            if cable is not None:
+                hosts.append(cable)
+            else:
+                lacking.setdefault(kind, f"{problems[-1].what}: {problems[-1].reason}")
+    return JobCables((*isls, *hosts), tuple(problems), lacking)
 
 
 def _crossed(

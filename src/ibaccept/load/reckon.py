@@ -198,6 +198,12 @@ class Reckoning:
                 + (f" ({'; '.join(reasons)})" if reasons else ""),
                 "let it run longer: more duration, or a larger data set",
             )
+        if window_of(steady).seconds <= 0:
+            return NotSeen(
+                f"the cables during {run}",
+                f"{self._watch.observer.name}: its clock did not go forward between the readings",
+                "let it follow the site's time server",
+            )
         waits = self._waits(steady)
         rates = tuple(self._cable(cable, direction, steady, waits) for cable in self._cables.cables)
         return CableWatch(
@@ -245,6 +251,8 @@ class Reckoning:
             return Growth(RateState.UNREAD, why=f"the cables were not read {when} the run")
         if len(samples) < 2:  # noqa: PLR2004 - as in watch
             return Growth(RateState.UNREAD, why="the cables were not read twice in the run")
+        if kind in self._cables.lacking:
+            return Growth(RateState.UNREAD, why=self._cables.lacking[kind])
         total, seconds = 0.0, 0.0
         for cable in self._cables.cables:
             if cable.kind == kind:

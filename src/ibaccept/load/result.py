@@ -85,6 +85,11 @@ class RdmaRun:
     ended: tuple[int, int] = (0, 0)
 
     @property
+    def name(self) -> str:
+        """Under which its cables were watched: ``rdma-read``, ``rdma-read-2``."""
+        return f"rdma-{self.direction}" + (f"-{self.round + 1}" if self.round else "")
+
+    @property
     def rates(self) -> tuple[PairRate, ...]:
         """The pairs that were measured."""
         return tuple(rate for rate in self.pairs.values() if isinstance(rate, PairRate))

@@ -285,9 +285,14 @@ def _told(
             parts = {part.lid: part for part in perfquery_each.parse(result.text)}
         except ParseError as error:
             bad = bad or NotSeen(_CABLES, f"{step}: {result.host}: {error}")
-    lost = bad or NotSeen(_CABLES, f"{step}: it printed nothing of this switch")
+    host = result.host
     for query in ask.queries:
         part = parts.get(int(query.lid))
+        lost = bad or NotSeen(
+            _CABLES,
+            f"{step}: {host}: it printed nothing of LID {query.lid}",
+            "run perfquery there by hand",
+        )
         if part is None or part.end is None or not isinstance(result, CommandResult):
             yield query, list(query.ports), lost
         else:

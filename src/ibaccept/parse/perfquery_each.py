@@ -77,12 +77,17 @@ def parse(text: str) -> tuple[Each, ...]:
     return tuple(found)
 
 
+def _step(time: str) -> float:
+    """By so much a time can be later than it reads."""
+    return 0.0 if time.partition(".")[2] else 1.0
+
+
 def _each(begun: re.Match[str], end: re.Match[str] | None, lines: list[str], first: int) -> Each:
     return Each(
         int(begun["lid"]),
         None if end is None else int(end["code"]),
         float(begun["time"]),
-        None if end is None else float(end["time"]),
+        None if end is None else float(end["time"]) + _step(end["time"]),
         "".join(f"{line}\n" for line in lines),
         first,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,13 +52,7 @@ def crossings(routes: Routes, sources: Ints, dlids: Ints) -> Crossings:
         InputError: a LID nobody owns, or a pair within one port.
     """
     owner = routes.cabling.owner
-    bad = (dlids <= 0) | (dlids >= owner.size)
-    bad[~bad] = owner[dlids[~bad]] < 0
-    if bad.any():
-        raise InputError(
-            f"no port that the sweep saw owns LID {int(dlids[np.argmax(bad)])}; take sweep and "
-            "tables together"
-        )
+    _require_owned(owner, dlids)
     if (owner[dlids] == sources).any():
         lid = int(dlids[np.argmax(owner[dlids] == sources)])
         raise InputError(f"LID {lid} would send to itself; name different hosts")
@@ -86,6 +81,16 @@ def crossings(routes: Routes, sources: Ints, dlids: Ints) -> Crossings:
     return Crossings(np.concatenate(pairs), np.concatenate(switches), np.concatenate(ports), end)
 
 
+def _require_owned(owner: NDArray[np.integer[Any]], lids: Ints) -> None:
+    bad = (lids <= 0) | (lids >= owner.size)
+    bad[~bad] = owner[lids[~bad]] < 0
+    if bad.any():
+        raise InputError(
+            f"no port that the sweep saw owns LID {int(lids[np.argmax(bad)])}; take sweep and "
+            "tables together"
+        )
+
+
 def over(
     routes: Routes,
     sources: Iterable[int],
@@ -112,8 +117,11 @@ def over(
     """
     number = routes.cabling.number.get(port.guid)
     owner = routes.cabling.owner
-    senders = np.unique(owner[np.array(sorted(set(sources)), dtype=np.int64)]).astype(np.int64)
+    senders = np.array(sorted(set(sources)), dtype=np.int64)
     lids = np.array(sorted(set(destinations)), dtype=np.int64)
+    _require_owned(owner, senders)
+    _require_owned(owner, lids)
+    senders = np.unique(owner[senders]).astype(np.int64)
     source, dlid = (grid.ravel() for grid in np.meshgrid(senders, lids, indexing="ij"))
     apart = owner[dlid] != source
     source, dlid = source[apart], dlid[apart]
