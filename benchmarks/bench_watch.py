@@ -24,7 +24,6 @@ from ibaccept.inventory import Inventory, load_inventory
 from ibaccept.lab import Lab, RunningLab
 from ibaccept.load import watch
 from ibaccept.load.cables import Cable, queries
-from ibaccept.load.inputs import Pace
 from ibaccept.model import Fabric
 from ibaccept.parse import ibnetdiscover
 from ibaccept.transport.router import open_transport
@@ -63,7 +62,7 @@ def main() -> int:
         asked = queries(fabric, cables)
         ports = sum(len(query.ports) for query in asked)
         transport = open_transport(commands.is_permitted, ssh_config=lab.ssh_config)
-        watching = watch.Watch(transport, observer, asked, Pace())
+        watching = watch.Watch(transport, observer, asked)
         watching.first()
         before = time.perf_counter()
         sample = watching.sample()

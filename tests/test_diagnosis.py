@@ -129,7 +129,7 @@ def test_what_was_not_measured_is_not_known_and_the_cheapest_step_is_named():
         Cause, State.UNKNOWN
     )
     assert found.next_step == "look at width and speed of the job's links (kind link-rate)"
-    assert found.lines()[0] == "diagnosis: nothing that was measured explains it"
+    assert found.fits == ()
 
 
 @pytest.mark.parametrize(

@@ -57,18 +57,6 @@ class Diagnosis:
         """What explains it."""
         return tuple(a for a in self.answers if a.state is State.FITS)
 
-    def lines(self) -> tuple[str, ...]:
-        """For the reader: what fits, what is ruled out, what is not known, what to do next."""
-        found = [f"diagnosis: {a.cause.value} fits: {a.why}" for a in self.fits]
-        if not found:
-            found = ["diagnosis: nothing that was measured explains it"]
-        for state in (State.RULED_OUT, State.UNKNOWN):
-            told = [f"{a.cause.value} ({a.why})" for a in self.answers if a.state is state]
-            if told:
-                found.append(f"{state.value}: {'; '.join(told)}")
-        found.append(f"next: {self.next_step}")
-        return tuple(found)
-
 
 def diagnose(facts: Facts) -> Diagnosis:
     """Evaluate every look-alike; the first that fits is named, later ones only if independent.

@@ -7,7 +7,6 @@ from ibaccept.inventory import InventoryHost
 from ibaccept.load.cables import Query
 from ibaccept.load.ceiling import ceilings_of
 from ibaccept.load.filesystem import FilesystemRunner
-from ibaccept.load.inputs import Pace
 from ibaccept.load.rdma import pairs_of
 from ibaccept.load.reckon import Growth, growth
 from ibaccept.load.result import (
@@ -279,7 +278,7 @@ def test_one_port_that_does_not_answer_does_not_hide_the_others():
         for lid, numbers in ((2, (13, 14, 15)), (3, (13, 15)))
     )
     tool = Tool()
-    watch = Watch(tool, InventoryHost("obs", Host("obs")), [Query(2, two), Query(3, three)], Pace())
+    watch = Watch(tool, InventoryHost("obs", Host("obs")), [Query(2, two), Query(3, three)])
 
     watch.first()
     taken = watch.sample()
@@ -309,7 +308,7 @@ def test_the_switches_are_shared_among_a_few_sessions():
     host = Query(40, {1: PortId(Guid(40), 1)}, is_switch=False)
     tool = Tool()
     observer = InventoryHost("obs", Host("obs"), ib_hca=("mlx5_1",), ib_port=2)
-    watch = Watch(tool, observer, [*queries, host], Pace())
+    watch = Watch(tool, observer, [*queries, host])
 
     taken = watch.sample()
 
@@ -324,7 +323,7 @@ def test_the_switches_are_shared_among_a_few_sessions():
 def test_with_sudo_each_perfquery_is_run_by_it():
     tool = Tool()
     observer = InventoryHost("obs", Host("obs", sudo=True))
-    Watch(tool, observer, [Query(3, {13: PortId(Guid(3), 13)})], Pace()).sample()
+    Watch(tool, observer, [Query(3, {13: PortId(Guid(3), 13)})]).sample()
 
     assert tool.asked == ["sudo -n -- -x   3"]
 
@@ -333,7 +332,7 @@ def test_a_sample_before_the_last_start_is_not_steady():
     clocks = Clocks()
     clocks.note(captured("obs", 100.0, 100.0, 100.0, 100.0))
     clocks.note(captured("late", 137.0, 137.0, 100.0, 100.0))  # 37 s ahead
-    watch = Watch(Tool(), InventoryHost("obs", Host("obs")), [], Pace(), clocks)
+    watch = Watch(Tool(), InventoryHost("obs", Host("obs")), [], clocks)
     watch.samples = [Sample({}, at, at, 0.0, {}) for at in (200.0, 202.0, 204.0, 206.0)]
     watch.steady = [1, 2, 3]
 

@@ -8,7 +8,6 @@ from ibaccept.evidence import CaptureRef, Counter, CounterState
 from ibaccept.forecast import Ceiling
 from ibaccept.inventory import InventoryHost
 from ibaccept.load.cables import job_cables, queries
-from ibaccept.load.inputs import Pace
 from ibaccept.load.reckon import HEADERS, Growth, Reckoning, growth
 from ibaccept.load.result import RateState
 from ibaccept.load.watch import RCV, WAIT, XMIT, Reading, Sample, Watch
@@ -50,7 +49,6 @@ class Job:
         """Samples of what ports send, at GiB/s on the cable each: ``watch(B25=10)``."""
         watch = Watch(
             None, InventoryHost("mgmt", Host("mgmt")), queries(self.fabric, self.cables.cables),
-            Pace(),
         )  # fmt: skip
         sent = {self.port[f"{name[0]}/{name[1:]}"]: rate * GIB / 4 for name, rate in gib.items()}
         for number, time in enumerate(TIMES):

@@ -204,7 +204,6 @@ class _Runs:
             self.transport,
             observer,
             queries(self.snapshot.fabric, cables.cables),
-            self.pace,
             self.clocks,
         )
 

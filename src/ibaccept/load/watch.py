@@ -14,7 +14,6 @@ from ibaccept.counters import EXTENDED_BITS, WIDTH
 from ibaccept.evidence import CaptureRef
 from ibaccept.inventory import InventoryHost
 from ibaccept.load.cables import Query
-from ibaccept.load.inputs import Pace
 from ibaccept.load.together import Clocks, run_all, why_not
 from ibaccept.model import PortId
 from ibaccept.observer import file_of
@@ -83,14 +82,12 @@ class Watch:
         transport: records.
         observer: reads.
         queries: what to read.
-        pace: how often.
         clocks: told of every result.
     """
 
     transport: Transport
     observer: InventoryHost
     queries: Sequence[Query]
-    pace: Pace
     clocks: Clocks = field(default_factory=Clocks)
     samples: list[Sample] = field(default_factory=list)
     steady: list[int] = field(default_factory=list)
