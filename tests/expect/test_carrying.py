@@ -434,12 +434,12 @@ def test_a_sum_of_rates_of_clients_that_end_apart_must_be_seen_on_the_cables(job
         (None, "read: it is not known when they began"),
         (
             Spread(0.4, 0.8, "c1", "c4"),
-            "read: c4 began 0.4 s after c1, known to +-0.8 s by the hosts' clocks, of a run of "
+            "read: c4 began 0.40 s after c1, known to +-0.80 s by the hosts' clocks, of a run of "
             "10.0 s: whether they ran together is not known",
         ),
         (
             Spread(500.0, float("inf"), "c1", "c4"),
-            "read: c4 began 500.0 s after c1, known to +-inf s by the hosts' clocks, of a run of "
+            "read: c4 began 500.00 s after c1, known to +-inf s by the hosts' clocks, of a run of "
             "10.0 s: whether they ran together is not known",
         ),
     ],
@@ -466,7 +466,8 @@ def test_a_run_that_others_served_is_not_the_jobs(job):
         ]
         assert list(answers(unknown, entry).values()) == [
             Unseen(
-                "filesystem-read: whether s[1-2] served it is not known: fio is missing on c1", hint
+                "filesystem-read: whether s[1-2] served it is not known: fio is missing on c1",
+                NO_RUN.hint,
             )
         ]
     # more than the clients claim: others use the servers, too
@@ -840,13 +841,15 @@ def test_links_none_of_which_carried_load_are_not_clean_under_load(job):
 
     assert under_load(loads, lambda _link: WITHIN, isls)(isls[0]) == WITHIN
     assert under_load(loads, lambda _link: WITHIN, hosts)(hosts[0]) == Unseen(
-        "the load was not as ordered: none of these 6 links carried it",
-        "name links that the job's traffic crosses",
+        "the load was not as ordered: none of these 6 links is known to have carried it",
+        "name links that the job's traffic crosses, or load them more",
     )
     assert load_note(loads, [*isls, *hosts]) == (
-        "2 of 8 of these links carried load in the load runs; the others are not on the job's way"
+        "2 of 8 of these links are known to have carried load in the load runs"
     )
-    assert load_note(loads, isls) == "2 of 2 of these links carried load in the load runs"
+    assert load_note(loads, isls) == (
+        "2 of 2 of these links are known to have carried load in the load runs"
+    )
 
 
 def test_reads_loaded_by_rdma_alone_are_a_load(job):
@@ -895,21 +898,40 @@ def test_a_total_without_all_its_clients_is_no_figure(job):
     ]
 
 
+def test_what_could_not_be_seen_has_no_diagnosis_where_nothing_fits(job):
+    even = {run: job.watch(run, (70.0, 70.0)) for run in job.watches()}
+    unseen = job.measured(filesystem_read=fs("read", c4=LOST), watches=even)
+    failed = job.measured(filesystem_read=fs("read", 4))
+
+    assert [n for n in notes(unseen, READ_IS_WRITE) if n.startswith(("diagnosis", "next"))] == []
+    assert [n for n in notes(failed, READ_IS_WRITE) if n.startswith(("diagnosis", "next"))] != []
+
+
 def test_what_is_left_moved_and_not_seen_is_told_whatever_the_verdict(job):
     moved = replace(rdma(), moved=("c1: TCP port 18600 is in use, the next one was taken",))
     runs = job.measured(rdma_read=(moved,))
     loads = replace(
         runs.loads,
         left=("c4: /scratch/x was not removed",),
+        kept=("/scratch/y of c1",),
         problems=tuple(NotSeen("x", f"{n}: no answer") for n in (1, 1, *range(1, 11))),
     )
 
-    assert notes(replace(runs, loads=loads), READ_IS_WRITE)[-11:] == (
+    assert notes(replace(runs, loads=loads), READ_IS_WRITE)[-12:] == (
         "left behind: c4: /scratch/x was not removed",
+        "kept, as ordered: /scratch/y of c1",
         "c1: TCP port 18600 is in use, the next one was taken",
         *(f"not seen: {n}: no answer" for n in range(1, 9)),
         "not seen: and 2 more",
     )
+
+
+def test_cables_of_a_run_that_was_refused_have_its_reason(job):
+    measured = job.measured(filesystem_read=NO_RUN, watches={})
+
+    assert answers(measured, NO_HOT) == {
+        "cables, filesystem-read": Unseen(NO_RUN.reason, NO_RUN.hint)
+    }
 
 
 def test_a_run_whose_cables_were_not_seen_may_come_from_a_cache(job):

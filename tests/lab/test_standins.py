@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from ibaccept import commands
+from ibaccept.lab.hosts import _without_tool, tool_of
 from ibaccept.lab.standins import fio, ib_bw
+from ibaccept.transport.wrap import read_exec_string, wrap
 
 SAMPLES = Path(__file__).resolve().parents[2] / "../shared/samples/perftest-rxe"
 
@@ -111,3 +114,18 @@ def test_every_latency_falls_into_one_bucket():
         tables = fio._tables(latency, 4)
         shares = [v for n in fio.BUCKETS for v in tables[n].values()]
         assert sum(shares) == 100.0
+
+
+def test_the_script_that_runs_perfquery_is_perfquery_to_the_lab():
+    argv = commands.PERFQUERY_EACH.argv(
+        as_root="", wide="-x", adapter="", adapter_port="", lids="2,3"
+    )
+    text = wrap(argv, timeout=5).exec_string
+
+    without = read_exec_string(_without_tool(text, "perfquery")).argv
+
+    assert [tool_of(words) for words in (argv, ("/usr/sbin/perfquery", "2"), ("sh",), ())] == [
+        "perfquery", "perfquery", "sh", "",
+    ]  # fmt: skip
+    assert without[2] == argv[2].replace("perfquery", "perfquery-that-is-not-installed")
+    assert (without[:2], without[3:]) == (argv[:2], argv[3:])

@@ -131,6 +131,28 @@ def test_the_file_system_is_written_then_read_and_cleaned(site, tmp_path):
     assert replayed(tmp_path / "run", inputs, site.snapshot) == runs
 
 
+def test_files_that_are_kept_are_told(site, tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    load = FilesystemLoad(
+        "fio", str(scratch), size_per_client=1 << 20, block=1 << 18, cached=True, direct=False,
+        engine="psync", keep=True,
+    )  # fmt: skip
+    inputs = site.inputs(2, filesystem=load)
+    recording = site.recording(tmp_path / "run")
+
+    runs = run_load(recording, inputs, site.snapshot, pace=FAST)
+    recording.close()
+
+    folders = sorted(path.name for path in scratch.iterdir())
+    assert folders == [f"ibaccept-{inputs.token}-{number}" for number in (1, 2)]
+    assert (runs.left, runs.kept) == (
+        (),
+        (f"{scratch}/ibaccept-{inputs.token}-[1-2] of client-[1-2]",),
+    )
+    assert replayed(tmp_path / "run", inputs, site.snapshot) == runs
+
+
 def test_a_data_set_that_caches_hold_is_refused_before_any_load(site, tmp_path):
     load = FilesystemLoad("fio", str(tmp_path), size_per_client=1 << 20)
     recording = site.recording(tmp_path / "run")

@@ -144,6 +144,7 @@ def _require_served(measured: Measured, run: str) -> None:
             )
         )
     why = "their cables were not watched" if served is None else served.reason
+    hint = AGAIN if served is None else served.hint or AGAIN
     raise NotSeenError(NotSeen(what, f"{run}: whether {names} served it is not known: {why}", hint))
 
 
@@ -193,8 +194,8 @@ def _require_together(spread: Spread | None, seconds: float, whose: str, run: st
         raise NotSeenError(
             NotSeen(
                 f"{whose} at once",
-                f"{run}: {spread.last} began {spread.seconds:.1f} s after {spread.first}, known to "
-                f"+-{spread.uncertain:.1f} s by the hosts' clocks, of a run of {seconds:.1f} s: "
+                f"{run}: {spread.last} began {spread.seconds:.2f} s after {spread.first}, known to "
+                f"+-{spread.uncertain:.2f} s by the hosts' clocks, of a run of {seconds:.1f} s: "
                 "whether they ran together is not known",
                 "let the run be longer",
             )

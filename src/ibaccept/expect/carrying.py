@@ -48,7 +48,7 @@ def told(judgement: Judgement[Any], measured: Measured) -> Judgement[Any]:
     story = Story(measured)
     tables = (*story.cable_table(), *story.pair_table())
     notes = tuple(story.figures())
-    if judgement.outcome is not Outcome.PASS:
+    if judgement.outcome is Outcome.FAIL or (judgement.outcome is Outcome.ERROR and story.fits):
         tables += story.cause_table()
         notes = story.notes()
     return replace(judgement, tables=tables, notes=(*notes, *story.asides()))

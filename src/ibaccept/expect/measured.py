@@ -78,6 +78,9 @@ class Measured:
         """
         found = self.loads.watches.get(run)
         if found is None:
+            made = getattr(self.loads, run.partition("-2")[0].replace("-", "_"), None)
+            if isinstance(made, NotSeen):
+                raise NotSeenError(made)
             raise NotSeenError(NotSeen(f"the cables during {run}", "that run was not made"))
         return _run(found, f"the cables during {run}")
 

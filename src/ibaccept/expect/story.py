@@ -10,6 +10,7 @@ from functools import cached_property
 from ibaccept import diagnosis
 from ibaccept.expect.measured import Measured
 from ibaccept.expect.spread_notes import remedies
+from ibaccept.load.filesystem import TIMES_CACHE
 from ibaccept.load.result import (
     CableRate,
     CableWatch,
@@ -177,6 +178,11 @@ class Story:
     def _diagnosis(self) -> diagnosis.Diagnosis:
         return diagnosis.diagnose(self._facts)
 
+    @property
+    def fits(self) -> bool:
+        """Whether a look-alike fits."""
+        return bool(self._diagnosis.fits)
+
     def notes(self) -> tuple[str, ...]:
         """The diagnosis and what to do, the forecast, and the figures they rest on."""
         found = self._diagnosis
@@ -239,6 +245,7 @@ class Story:
         """What the reader must know whatever the verdict: what is left, moved, and not seen."""
         loads = self.measured.loads
         yield from (f"left behind: {text}" for text in loads.left)
+        yield from (f"kept, as ordered: {text}" for text in loads.kept)
         for rounds in (loads.rdma_read, loads.rdma_write):
             for round_ in rounds if isinstance(rounds, tuple) else ():
                 yield from round_.moved
@@ -287,12 +294,14 @@ def _data_set(run: FilesystemRun) -> str:
     data = run.data_set
     if data is None:
         return "data set against caches not known"
-    size = f"{data.per_client / 2**30:.0f} GiB each"
+    size = f"{data.per_client / 2**30:.3g} GiB each"
     client, servers = (
         "not compared with" if ratio is None else f"{ratio:.1f} x"
         for ratio in (data.client_ratio, data.storage_ratio)
     )
-    return f"{size}, {client} a client's memory, in all {servers} the servers' memory"
+    small = data.client_ratio is not None and data.client_ratio < TIMES_CACHE
+    allowed = ", which caches can hold (allowed by cached:)" if small else ""
+    return f"{size}, {client} a client's memory, in all {servers} the servers' memory{allowed}"
 
 
 def _start(run: FilesystemRun | RdmaRun) -> str:

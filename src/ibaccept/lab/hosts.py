@@ -49,7 +49,20 @@ def _without_tool(text: str, tool: str) -> str:
         wrapped = read_exec_string(text)
     except ValueError:
         return re.sub(rf"(?<![\w/.-]){re.escape(tool)}(?![\w/.-])", absent, text)
-    return replace(wrapped, argv=(absent, *wrapped.argv[1:])).exec_string
+    argv = (absent, *wrapped.argv[1:])
+    if wrapped.argv[:2] == _SCRIPT:
+        argv = (*_SCRIPT, wrapped.argv[2].replace(tool, absent), *wrapped.argv[3:])
+    return replace(wrapped, argv=argv).exec_string
+
+
+_SCRIPT = ("sh", "-c")
+
+
+def tool_of(argv: tuple[str, ...]) -> str:
+    """The tool a command is about: ``perfquery`` of the script called ``perfquery-each``."""
+    if argv[:2] == _SCRIPT and len(argv) > 3:  # noqa: PLR2004 - sh -c SCRIPT NAME
+        return argv[3].removesuffix("-each")
+    return Path(argv[0]).name if argv else ""
 
 
 class PlayedHosts:
@@ -94,7 +107,7 @@ class PlayedHosts:
     def prepare(self, request: Request) -> Run:
         """The host's environment, and what its tools' output suffers this time."""
         argv = argv_of(request.text)
-        tool = Path(argv[0]).name if argv else ""
+        tool = tool_of(argv)
         with self._lock:
             self._started[request.host, tool] += 1
             self._started["", tool] += 1
@@ -139,7 +152,7 @@ class PlayedHosts:
     def served(self, request: Request) -> None:
         """Let happen what is to happen after this command."""
         argv = argv_of(request.text)
-        tool = Path(argv[0]).name if argv else ""
+        tool = tool_of(argv)
         with self._lock:
             # A command without arguments is one key, not two.
             keys = {tool, " ".join((tool, *argv[1:]))}

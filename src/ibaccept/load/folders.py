@@ -14,6 +14,7 @@ from ibaccept import commands
 from ibaccept.inventory import InventoryHost
 from ibaccept.load.inputs import Pace
 from ibaccept.load.together import Clocks, Together, run_all, why_not
+from ibaccept.nodeset import fold
 from ibaccept.snapshot import NotSeen
 from ibaccept.transport import Argv, CommandResult, Transport, TransportError
 
@@ -107,6 +108,12 @@ class Folders:
                 reason = "its host does not answer" if why is None else why.reason
                 left.append(f"{name}: {self.path}/{self.made[name]} was not removed ({reason})")
         return tuple(left)
+
+    def kept(self) -> tuple[str, ...]:
+        """What stays because it was ordered: one sentence for all folders."""
+        if not self.keep or not self.made:
+            return ()
+        return (f"{self.path}/{fold(self.made.values())} of {fold(self.made)}",)
 
     def _remove_now(self, names: Sequence[str]) -> dict[str, CommandResult | TransportError | None]:
         """Once more, where the connection that waited was lost: the host may be there again."""

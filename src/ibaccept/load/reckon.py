@@ -190,13 +190,14 @@ class Reckoning:
         """
         steady = self.steady
         if len(steady) < 2:  # noqa: PLR2004 - a difference takes two
-            reasons = [problem.reason for problem in self._watch.problems.values()][:3]
             count = {0: "no sample lies", 1: "one sample lies"}[len(steady)]
             return NotSeen(
                 f"the cables during {run}",
                 f"{self._watch.observer.name}: {count} inside the steady part of the run"
-                + (f" ({'; '.join(reasons)})" if reasons else ""),
-                "let it run longer: more duration, or a larger data set",
+                f"{self._why()}",
+                "see why perfquery could not read them there"
+                if self._watch.problems
+                else "let it run longer: more duration, or a larger data set",
             )
         if window_of(steady).seconds <= 0:
             return NotSeen(
@@ -232,6 +233,10 @@ class Reckoning:
                         found.setdefault(port, grown.why)
         return found
 
+    def _why(self) -> str:
+        reasons = dict.fromkeys(problem.reason for problem in self._watch.problems.values())
+        return f" ({'; '.join(list(reasons)[:3])})" if reasons else ""
+
     @property
     def steady(self) -> list[Sample]:
         """Samples of the steady part."""
@@ -248,9 +253,11 @@ class Reckoning:
         samples = self._watch.samples if whole else self.steady
         if whole and (self._watch.before is None or self._watch.after is None):
             when = "before" if self._watch.before is None else "after"
-            return Growth(RateState.UNREAD, why=f"the cables were not read {when} the run")
+            why = f"the cables were not read {when} the run{self._why()}"
+            return Growth(RateState.UNREAD, why=why)
         if len(samples) < 2:  # noqa: PLR2004 - as in watch
-            return Growth(RateState.UNREAD, why="the cables were not read twice in the run")
+            why = f"the cables were not read twice in the run{self._why()}"
+            return Growth(RateState.UNREAD, why=why)
         if kind in self._cables.lacking:
             return Growth(RateState.UNREAD, why=self._cables.lacking[kind])
         total, seconds = 0.0, 0.0

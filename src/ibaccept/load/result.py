@@ -384,6 +384,7 @@ class LoadRuns:
         problems: everything that was not seen, each naming host and step, and clocks that differ.
         tools: versions, by tool: the version, or host by host where they differ.
         left: what could not be ended or removed, a sentence each.
+        kept: test files that the entry orders to keep, a sentence each.
     """
 
     filesystem_write: FilesystemRun | NotSeen | None = None
@@ -398,3 +399,4 @@ class LoadRuns:
     problems: tuple[NotSeen, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
     left: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()

@@ -106,6 +106,7 @@ class _Runs:
     filesystem: dict[Direction, FilesystemRun | NotSeen] = field(default_factory=dict)
     rdma: dict[Direction, tuple[RdmaRun, ...]] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
     tools: dict[str, str] = field(default_factory=dict)
     _read_before: Sample | None = None
 
@@ -139,6 +140,7 @@ class _Runs:
             tuple(self.problems),
             self.tools,
             tuple(self.left),
+            tuple(self.kept),
         )
 
     # -- before ------------------------------------------------------------------------------
@@ -353,6 +355,7 @@ class _Runs:
                 }
         finally:
             self.left += runner.folders.remove()
+            self.kept += runner.folders.kept()
 
     def _recorded(self, run: RecordedRun) -> None:
         """A result of the site's own benchmark, of the nodes that are judged."""

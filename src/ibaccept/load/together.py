@@ -45,7 +45,8 @@ def why_not(what: str, step: str, result: CommandResult | TransportError) -> Not
     said = _said(result)
     problem = result.problem()
     if problem is not None:
-        return NotSeen(what, f"{step}: {problem}{said}", "", captures_of(result))
+        hint = f"install {result.argv[0]} on {result.host}" if result.missing else ""
+        return NotSeen(what, f"{step}: {problem}{said}", hint, captures_of(result))
     if result.exit_code != 0:
         return NotSeen(
             what,
