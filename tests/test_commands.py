@@ -100,7 +100,9 @@ def test_the_script_that_reads_many_switches(tmp_path, shell, as_root, sudo):
     ]
     assert [each.text for each in one] == ["perfquery -a -l 7\n"]
     assert all(0 <= each.end - each.start < 10 for each in many)
-    assert many[0].end <= many[1].start
+    # without %N times are whole seconds, and known no better
+    assert many[0].start <= many[1].start <= many[2].end
+    assert shell == "busybox" or many[0].end <= many[1].start
     assert [each.stderr for each in done] == ["", ""]
 
 
