@@ -40,8 +40,8 @@ def _during(
     measured: Measured, expected: CableLoad, run: str, *, several: bool = False
 ) -> list[Checked]:
     try:
-        watch = measured.watch(run)
         require_whole(measured.loads, run)
+        watch = measured.watch(run)
     except NotSeenError as error:
         lacking = error.part
         about = Aspect("throughput", f"cables, {run}")

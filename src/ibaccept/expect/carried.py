@@ -112,13 +112,21 @@ def carried(measured: Measured, direction: str, *, from_caches: bool = False) ->
     _require_together(run.spread, shortest, f"the clients' {direction}s", direction)
     if from_caches and _is_cache_allowed(run):
         return found
-    name = f"filesystem-{direction}"
-    balance = measured.loads.balances.get(name)
-    if not did_cross(balance):
-        raise NotSeenError(not_crossed(name, balance, f"{found:.1f}"))
-    _require_served(measured, name)
+    _require_crossed(measured, run.name, found)
+    _require_served(measured, run.name)
     _require_at_once(measured, run, found)
     return found
+
+
+def _require_crossed(measured: Measured, run: str, claimed: Bandwidth) -> None:
+    """The bytes of a run were seen on the clients' cables.
+
+    Raises:
+        NotSeenError: they were fewer, or it was not seen how many they were.
+    """
+    balance = measured.loads.balances.get(run)
+    if not did_cross(balance):
+        raise NotSeenError(not_crossed(run, balance, f"{claimed:.1f}"))
 
 
 def _require_served(measured: Measured, run: str) -> None:
@@ -218,7 +226,7 @@ def _require_at_once(measured: Measured, run: FilesystemRun, claimed: Bandwidth)
     ends = f"the clients ended after {first:.1f} to {last:.1f} s"
     what, direction = f"the clients' {run.direction}s at once", run.direction
     hint = "let all clients run for the same time, or see why some are slower"
-    watch = measured.watch(f"filesystem-{direction}")
+    watch = measured.watch(run.name)
     sent = [
         (cable.toward_clients if direction == "read" else cable.toward_storage)
         for cable in watch.cables
@@ -258,11 +266,8 @@ def rdma_alone(measured: Measured, round_: RdmaRun) -> Bandwidth:
     without = [host.host for host in measured.job.clients.hosts if host.host not in paired]
     if without:
         raise NotSeenError(NotSeen("RDMA", f"RDMA had no pair for {fold(without)}", AGAIN))
-    name = round_.name
-    _require_together(round_.spread, round_.seconds, "the pairs", name)
-    balance = measured.loads.balances.get(name)
-    if not did_cross(balance):
-        raise NotSeenError(not_crossed(name, balance, f"{found:.1f}"))
+    _require_together(round_.spread, round_.seconds, "the pairs", round_.name)
+    _require_crossed(measured, round_.name, found)
     return found
 
 

@@ -119,7 +119,7 @@ def _made(runs: LoadRuns, direction: str) -> Iterator[str]:
     """Names of the runs in a direction that this suite made itself."""
     filesystem = getattr(runs, f"filesystem_{direction}")
     if isinstance(filesystem, FilesystemRun) and filesystem.recorded is None:
-        yield f"filesystem-{direction}"
+        yield filesystem.name
     rounds = getattr(runs, f"rdma_{direction}")
     for round_ in rounds if isinstance(rounds, tuple) else ():
         yield round_.name

@@ -25,7 +25,7 @@ from ibaccept.load.result import (
     RdmaRun,
 )
 from ibaccept.model import PortId, Rate
-from ibaccept.routing.spread import spread
+from ibaccept.routing.spread import Spread, spread
 from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot, Window
 
 T = TypeVar("T")
@@ -78,9 +78,6 @@ class Measured:
         """
         found = self.loads.watches.get(run)
         if found is None:
-            made = getattr(self.loads, run.partition("-2")[0].replace("-", "_"), None)
-            if isinstance(made, NotSeen):
-                raise NotSeenError(made)
             raise NotSeenError(NotSeen(f"the cables during {run}", "that run was not made"))
         return _run(found, f"the cables during {run}")
 
@@ -132,14 +129,17 @@ class Measured:
     @cached_property
     def read_lids(self) -> Mapping[PortId, int]:
         """LIDs of the clients by the switch port they leave by, toward the clients."""
-        found = spread(self.snapshot.routes, self.job.storage.lids, self.job.clients.lids)
-        return {row.port: row.count for row in found.rows}
+        return {row.port: row.count for row in self._spread.rows}
+
+    @cached_property
+    def _spread(self) -> Spread:
+        return spread(self.snapshot.routes, self.job.storage.lids, self.job.clients.lids)
 
     @cached_property
     def uneven(self) -> bool | None:
         """Whether the tables pile the clients' LIDs up; None where the tables do not say."""
         try:
-            found = spread(self.snapshot.routes, self.job.storage.lids, self.job.clients.lids)
+            found = self._spread
         except IbacceptError:
             return None
         if found.reach is None or not 0 < found.reach.pairs <= found.reach.delivered:

@@ -43,7 +43,6 @@ class Folders:
     lifetime: float
     made: dict[str, str] = field(default_factory=dict)
     _hosts: dict[str, InventoryHost] = field(default_factory=dict)
-    _numbers: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._removals = Together(self.transport, self.pace, self.clocks)
@@ -73,16 +72,14 @@ class Folders:
         return bad if self.keep else bad | self._leave_removals()
 
     def _leave_removals(self) -> dict[str, NotSeen]:
-        hosts = list(self._hosts.values())
-        self._numbers = {host.name: number for number, host in enumerate(hosts)}
         self._removals.start(
-            [(host.transport, self._argv(host.name)) for host in hosts],
+            [(host.transport, self._argv(name)) for name, host in self._hosts.items()],
             timeout=self.lifetime + _TIME,
             held="last",
         )
         return {
             name: NotSeen(f"the rate of {name}", f"folder: {result}", "see whether the host is up")
-            for name, number in self._numbers.items()
+            for number, name in enumerate(self._hosts)
             if isinstance(result := self._removals.results.get(number), TransportError)
         }
 
@@ -93,20 +90,24 @@ class Folders:
         """Remove the folders, unless they are to be kept; what is left, a sentence each."""
         if self.keep or not self.made:
             return ()
-        self._removals.release(list(self._numbers.values()))
+        self._removals.release(range(len(self._hosts)))
         self._removals.finish(_TIME)
-        results = {
-            name: self._removals.results.get(self._numbers.get(name, -1)) for name in self.made
-        }
-        results |= self._remove_now([name for name, result in results.items() if _is_gone(result)])
+        results: dict[str, CommandResult | TransportError] = {}
+        unanswered: list[str] = []
+        for number, name in enumerate(self._hosts):
+            result = self._removals.results.get(number)
+            if isinstance(result, CommandResult) and not result.lost:
+                results[name] = result
+            else:
+                unanswered.append(name)
         left = []
-        for name, result in results.items():
-            why = None if result is None else why_not("", "remove", result)
-            if result is not None and why is None:
+        for name, answer in (results | self._remove_now(unanswered)).items():
+            why = why_not("", "remove", answer)
+            if why is None:
                 del self.made[name]
             else:
-                reason = "its host does not answer" if why is None else why.reason
-                left.append(f"{name}: {self.path}/{self.made[name]} was not removed ({reason})")
+                run = self.made[name]
+                left.append(f"{name}: {self.path}/{run} was not removed ({why.reason})")
         return tuple(left)
 
     def kept(self) -> tuple[str, ...]:
@@ -115,7 +116,7 @@ class Folders:
             return ()
         return (f"{self.path}/{fold(self.made.values())} of {fold(self.made)}",)
 
-    def _remove_now(self, names: Sequence[str]) -> dict[str, CommandResult | TransportError | None]:
+    def _remove_now(self, names: Sequence[str]) -> dict[str, CommandResult | TransportError]:
         """Once more, where the connection that waited was lost: the host may be there again."""
         results = run_all(
             self.transport,
@@ -124,7 +125,3 @@ class Folders:
             fan_out=self.pace.fan_out,
         )
         return dict(zip(names, results, strict=True))
-
-
-def _is_gone(result: CommandResult | TransportError | None) -> bool:
-    return not isinstance(result, CommandResult) or result.lost

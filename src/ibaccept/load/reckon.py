@@ -199,7 +199,8 @@ class Reckoning:
                 if self._watch.problems
                 else "let it run longer: more duration, or a larger data set",
             )
-        if window_of(steady).seconds <= 0:
+        window = window_of(steady)
+        if window.seconds <= 0:
             return NotSeen(
                 f"the cables during {run}",
                 f"{self._watch.observer.name}: its clock did not go forward between the readings",
@@ -210,7 +211,7 @@ class Reckoning:
         return CableWatch(
             run,
             direction,
-            window_of(steady),
+            window,
             rates,
             (*self._cables.problems, *self._watch.problems.values()),
         )

@@ -62,6 +62,11 @@ class PairRate:
     capture: CaptureRef
 
 
+def rdma_name(direction: Direction, round_number: int) -> str:
+    """What a round is called: ``rdma-read``, ``rdma-read-2``."""
+    return f"rdma-{direction}" + (f"-{round_number + 1}" if round_number else "")
+
+
 @dataclass(frozen=True)
 class RdmaRun:
     """One direction, all pairs at once.
@@ -87,7 +92,7 @@ class RdmaRun:
     @property
     def name(self) -> str:
         """Under which its cables were watched: ``rdma-read``, ``rdma-read-2``."""
-        return f"rdma-{self.direction}" + (f"-{self.round + 1}" if self.round else "")
+        return rdma_name(self.direction, self.round)
 
     @property
     def rates(self) -> tuple[PairRate, ...]:
@@ -174,6 +179,11 @@ class FilesystemRun:
     total_seconds: float | None = None
     recorded: Bandwidth | None = None
     ended: tuple[int, int] = (0, 0)
+
+    @property
+    def name(self) -> str:
+        """Under which its cables were watched."""
+        return f"filesystem-{self.direction}"
 
     @property
     def rates(self) -> tuple[ClientRate, ...]:

@@ -31,6 +31,7 @@ from ibaccept.load.result import (
     PairRate,
     RateState,
     RdmaRun,
+    rdma_name,
 )
 from ibaccept.load.together import Clocks, run_all, why_not
 from ibaccept.load.watch import Sample, Watch
@@ -244,7 +245,7 @@ class _Runs:
         for direction in load.directions:
             found: list[RdmaRun] = []
             for number in range(rounds):
-                name = f"rdma-{direction}" + (f"-{number + 1}" if number else "")
+                name = rdma_name(direction, number)
                 self.progress(
                     f"{name}: {load.tool}, {len(clients)} pairs at once for {load.duration} s"
                 )

@@ -42,7 +42,7 @@ def why_not(what: str, step: str, result: CommandResult | TransportError) -> Not
     """
     if isinstance(result, TransportError):
         return NotSeen(what, f"{step}: {result}", "see whether the host is up and can be reached")
-    said = _said(result)
+    said = last_words(result.error_text, result.text)
     problem = result.problem()
     if problem is not None:
         hint = f"install {result.argv[0]} on {result.host}" if result.missing else ""
@@ -58,8 +58,9 @@ def why_not(what: str, step: str, result: CommandResult | TransportError) -> Not
     return None
 
 
-def _said(result: CommandResult) -> str:
-    for text in (result.error_text, result.text):
+def last_words(*texts: str) -> str:
+    """``: `` and the last line of the first text that has one; empty where none has."""
+    for text in texts:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if lines:
             return f": {lines[-1][:300]}"

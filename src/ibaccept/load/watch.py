@@ -14,7 +14,7 @@ from ibaccept.counters import EXTENDED_BITS, WIDTH
 from ibaccept.evidence import CaptureRef
 from ibaccept.inventory import InventoryHost
 from ibaccept.load.cables import Query
-from ibaccept.load.together import Clocks, run_all, why_not
+from ibaccept.load.together import Clocks, last_words, run_all, why_not
 from ibaccept.model import PortId
 from ibaccept.observer import file_of
 from ibaccept.parse import ParseError, perfquery, perfquery_each
@@ -299,8 +299,7 @@ def _told(
 def _of_switch(result: CommandResult, part: perfquery_each.Each, end: float) -> _Told | NotSeen:
     where = f"perfquery: {result.host}: LID {part.lid}"
     if part.exit_code != 0:
-        words = [line.strip() for line in part.text.splitlines() if line.strip()][-1:]
-        said = f": {words[0][:300]}" if words else ": it printed nothing"
+        said = last_words(part.text) or ": it printed nothing"
         return NotSeen(_ONE_SWITCH, f"{where}: exit code {part.exit_code}{said}")
     try:
         blocks = perfquery.parse(part.text)
