@@ -85,7 +85,7 @@ class RdmaPairs:
         }
         fair: dict[tuple[int, PairRate], float] = {}
         for round_ in rounds:
-            ways = [self._way(rate.pair) for rate in round_.rates]
+            ways = [self.way(rate.pair) for rate in round_.rates]
             ports = {
                 port: n for n, port in enumerate(dict.fromkeys(p for way in ways for p in way))
             }
@@ -135,7 +135,7 @@ class RdmaPairs:
         room = {round_.round: self._room(round_) for round_ in rounds}
         for (number, rate), share in fair.items():
             is_slow = rate.rate.gib < SLOW * share
-            if not is_slow or room[number].issuperset(self._way(rate.pair)):
+            if not is_slow or room[number].issuperset(self.way(rate.pair)):
                 by_sender[rate.pair.storage].append((number, rate.rate.gib, share))
                 by_receiver[rate.pair.client].append((number, rate.rate.gib, share))
         pairs = {rate.pair for _, rate in fair}
@@ -191,7 +191,7 @@ class RdmaPairs:
             {side: why for side, why in reasons if isinstance(why, str)},
         )
 
-    def _way(self, pair: Pair) -> tuple[PortId, ...]:
+    def way(self, pair: Pair) -> tuple[PortId, ...]:
         """The ports that send on the way of a pair's data.
 
         Raises:

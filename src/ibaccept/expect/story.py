@@ -22,7 +22,6 @@ from ibaccept.load.result import (
     WaitRate,
 )
 from ibaccept.nodeset import fold
-from ibaccept.routing.paths import Disposition
 from ibaccept.snapshot import NotSeenError
 from ibaccept.verdict import Table
 
@@ -145,18 +144,12 @@ class Story:
 
     def _way_of(self, pair: Pair) -> str:
         """The inter-switch cables from a pair's server to its client, by the tables."""
-        pairs, snapshot = self.measured.pairs, self.measured.snapshot
-        source, target = pairs.servers.get(pair.storage), pairs.clients.get(pair.client)
-        if source is None or target is None:
-            return "not known: a host has several ports"
+        fabric = self.measured.snapshot.fabric
         try:
-            route = snapshot.routes.path(source, target)
+            links = [fabric.link_at[port] for port in self.measured.pairs.way(pair)]
         except NotSeenError as error:
             return f"not known: {error.part.reason}"
-        if route.disposition is not Disposition.DELIVERED:
-            return f"none: {route.disposition.value} by the tables"
-        links = [snapshot.fabric.link_at[port] for port in route.ports]
-        names = [snapshot.fabric.link_name(link) for link in links if snapshot.fabric.is_isl(link)]
+        names = [fabric.link_name(link) for link in links if fabric.is_isl(link)]
         return ", then ".join(names) or "none: one switch joins them"
 
     def cause_table(self) -> tuple[Table, ...]:
