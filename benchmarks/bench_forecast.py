@@ -18,15 +18,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from ibaccept.assemble import to_fabric
-from ibaccept.forecast import AdmissibleInputs, Ceiling, forecast
-from ibaccept.inventory import load_inventory
+from ibaccept.fabric.model import Fabric
+from ibaccept.fabric.units import Bandwidth
 from ibaccept.lab import Lab
-from ibaccept.model import Fabric
+from ibaccept.observe.assemble import to_fabric
 from ibaccept.parse import dump_fts
 from ibaccept.parse.ibnetdiscover import parse
+from ibaccept.routing.forecast import AdmissibleInputs, Ceiling, forecast
 from ibaccept.routing.paths import Routes
-from ibaccept.units import Bandwidth
+from ibaccept.site.inventory import load_inventory
 
 CAPTURE = (
     Path(__file__).resolve().parents[2] / "shared/samples/ibnetdiscover/selene-compute-hdr.txt"

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ibaccept import commands
-from ibaccept.inventory import load_inventory
+from ibaccept.site.inventory import load_inventory
 from ibaccept.transport import CommandResult
 from ibaccept.transport.router import open_transport
 

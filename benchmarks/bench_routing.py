@@ -23,11 +23,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ibaccept.assemble import to_fabric
-from ibaccept.model import Fabric
+from ibaccept.fabric.lft import SwitchTable
+from ibaccept.fabric.model import Fabric
+from ibaccept.observe.assemble import to_fabric
 from ibaccept.parse import dump_fts, opensm_dump
 from ibaccept.parse.ibnetdiscover import parse as parse_topology
-from ibaccept.parse.lft import SwitchTable
 from ibaccept.routing.credit import credit_loops
 from ibaccept.routing.paths import Routes
 from ibaccept.routing.spread import fabric_spread, spread

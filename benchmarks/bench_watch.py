@@ -19,13 +19,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ibaccept import commands
-from ibaccept.assemble import to_fabric
-from ibaccept.inventory import Inventory, load_inventory
+from ibaccept.fabric.model import Fabric
 from ibaccept.lab import Lab, RunningLab
 from ibaccept.load import watch
-from ibaccept.load.cables import Cable, queries
-from ibaccept.model import Fabric
+from ibaccept.load.cables import CrossedCable, queries
+from ibaccept.observe.assemble import to_fabric
 from ibaccept.parse import ibnetdiscover
+from ibaccept.site.inventory import Inventory, load_inventory
 from ibaccept.transport.router import open_transport
 
 SCENARIO = """
@@ -58,7 +58,7 @@ def main() -> int:
         lab_of(Path(name)) as (lab, inventory, fabric),
     ):
         observer = inventory.observers[0]
-        cables = [Cable(link, "isl", link.a.id, link.b.id) for link in fabric.links]
+        cables = [CrossedCable(link, "isl", link.a.id, link.b.id) for link in fabric.links]
         asked = queries(fabric, cables)
         ports = sum(len(query.ports) for query in asked)
         transport = open_transport(commands.is_permitted, ssh_config=lab.ssh_config)

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from ibaccept.expect.sides import JobSides
-from ibaccept.inventory import Inventory, InventoryHost
-from ibaccept.lids import lids_of
-from ibaccept.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId, Rate
-from ibaccept.parse.lft import NO_ENTRY, SwitchTable
-from ibaccept.snapshot import Snapshot
+from ibaccept.fabric.lft import NO_ENTRY, SwitchTable
+from ibaccept.fabric.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId, Rate
+from ibaccept.observe.lids import JobSides, lids_of
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.site.inventory import Inventory, InventoryHost
 from ibaccept.transport import Host
 
 SWITCH, HOST = 0x5000, 0x9000

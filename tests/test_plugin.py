@@ -395,8 +395,8 @@ def cases(path):
 
 
 BUGGY = """
-from ibaccept.expect.links import LinkRate
-from ibaccept.snapshot import Snapshot
+from ibaccept.checks.links import LinkRate
+from ibaccept.observe.snapshot import Snapshot
 
 
 def test_bug(snapshot: Snapshot, expected: LinkRate, evidence) -> None:
@@ -404,7 +404,7 @@ def test_bug(snapshot: Snapshot, expected: LinkRate, evidence) -> None:
 """
 
 SILENT = """
-from ibaccept.expect.links import LinkRate
+from ibaccept.checks.links import LinkRate
 
 
 def test_silent(expected: LinkRate, evidence) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ibaccept.expect.registry import kinds
+from ibaccept.checks.catalogue import kinds
 from ibaccept.lab import names
 from ibaccept.plugin import OPTIONS
-from ibaccept.run import Inputs
+from ibaccept.run.inputs import Inputs
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")

@@ -15,10 +15,10 @@ import pytest
 from filelock import FileLock, Timeout
 
 from ibaccept import commands
-from ibaccept.diagnosis import Cause
+from ibaccept.checks.diagnosis import Cause
 from ibaccept.lab import Lab
 from ibaccept.lab import scenario as lab
-from ibaccept.lab.hosts import argv_of
+from ibaccept.lab.hosts.played import argv_of
 
 pytestmark = pytest.mark.real
 
@@ -32,7 +32,7 @@ import json, os, shutil, time
 from dataclasses import replace
 from pathlib import Path
 from ibaccept import commands
-from ibaccept.diagnosis import Cause
+from ibaccept.checks.diagnosis import Cause
 from ibaccept.lab.session import RunningLab
 
 if "SHORT" in os.environ:

@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from ibaccept.expect.cables import IN_PLACE, cables_of, cabling_of, count_of
-from ibaccept.expect.cabling import Cabling, LinkCount
-from ibaccept.plan import PlannedCable
-from ibaccept.prove import Evidence
-from ibaccept.run import Inputs
-from ibaccept.snapshot import Snapshot
+from ibaccept.checks.cabling import IN_PLACE, Cabling, cables_of, cabling_of
+from ibaccept.checks.links import LinkCount, count_of
+from ibaccept.checks.proof import Evidence
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.run.inputs import Inputs
+from ibaccept.site.plan import PlannedCable
 from ibaccept.verdict import judge, require
 
 

@@ -1,12 +1,12 @@
 """Do errors grow?"""
 
-from ibaccept.expect.counters import ErrorCounters
-from ibaccept.expect.loaded import load_note, under_load
-from ibaccept.expect.look import WITHIN, growth_of, links_of, window_of
-from ibaccept.loadlook import LoadLook
-from ibaccept.plan import PlannedCable
-from ibaccept.prove import Evidence
-from ibaccept.snapshot import Snapshot
+from ibaccept.checks.counters import WITHIN, ErrorCounters, growth_of, window_of
+from ibaccept.checks.links import links_of
+from ibaccept.checks.proof import Evidence
+from ibaccept.checks.throughput.under_load import load_note, under_load
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.run.loads import LoadLook
+from ibaccept.site.plan import PlannedCable
 from ibaccept.verdict import judge, require
 
 

@@ -1,10 +1,9 @@
 """Do the links train as ordered?"""
 
-from ibaccept.expect.links import LinkRate
-from ibaccept.expect.look import links_of, rate_of
-from ibaccept.plan import PlannedCable
-from ibaccept.prove import Evidence
-from ibaccept.snapshot import Snapshot
+from ibaccept.checks.links import LinkRate, links_of, rate_of
+from ibaccept.checks.proof import Evidence
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.site.plan import PlannedCable
 from ibaccept.verdict import judge, require
 
 

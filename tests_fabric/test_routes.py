@@ -1,14 +1,15 @@
 """Where does every LID go?"""
 
-from ibaccept.expect import delivery, spreading
-from ibaccept.expect.routes import Balance, LidSpread, Routes
-from ibaccept.prove import Evidence
-from ibaccept.run import Inputs
-from ibaccept.snapshot import Snapshot
+from ibaccept.checks.proof import Evidence
+from ibaccept.checks.routes import delivery
+from ibaccept.checks.routes import spread as spreading
+from ibaccept.checks.routes.kinds import Balance, Delivery, LidSpread
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.run.inputs import Inputs
 from ibaccept.verdict import judge, require
 
 
-def test_routes(snapshot: Snapshot, expected: Routes, inputs: Inputs, evidence: Evidence) -> None:
+def test_routes(snapshot: Snapshot, expected: Delivery, inputs: Inputs, evidence: Evidence) -> None:
     """Every pair reaches each other."""
     job = inputs.job_lids(snapshot) if expected.every == "job" else None
     found = delivery.routes_found(snapshot, expected, job)

@@ -1,9 +1,8 @@
 """Who manages the subnet?"""
 
-from ibaccept.expect.managers import AS_ORDERED, aspects, judged
-from ibaccept.expect.subnet import SubnetManager
-from ibaccept.prove import Evidence
-from ibaccept.snapshot import Snapshot
+from ibaccept.checks.proof import Evidence
+from ibaccept.checks.subnet import AS_ORDERED, SubnetManager, aspects, judged
+from ibaccept.observe.snapshot import Snapshot
 from ibaccept.verdict import judge, require
 
 

@@ -1,11 +1,11 @@
 """Does the fabric carry what was ordered? Judged only with --load."""
 
-from ibaccept.expect import carrying
-from ibaccept.expect.cable_load import cable_checks
-from ibaccept.expect.delivery import AS_ORDERED
-from ibaccept.expect.throughput import CableLoad, Filesystem, Forecast, RdmaCeiling
-from ibaccept.loadlook import LoadLook
-from ibaccept.prove import Evidence
+from ibaccept.checks.proof import Evidence
+from ibaccept.checks.routes.delivery import AS_ORDERED
+from ibaccept.checks.throughput import judge as carrying
+from ibaccept.checks.throughput.cable_load import cable_checks
+from ibaccept.checks.throughput.kinds import CableLoad, Filesystem, Forecast, RdmaCeiling
+from ibaccept.run.loads import LoadLook
 from ibaccept.verdict import judge, require
 
 

@@ -14,23 +14,24 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import pytest
 
 import ibaccept
-from ibaccept.bench import Entry
+from ibaccept.checks.base import Expectation
+from ibaccept.checks.proof import Evidence
 from ibaccept.errors import IbacceptError, InputError
-from ibaccept.expect.base import Expectation
-from ibaccept.loadlook import LoadLook
-from ibaccept.prove import Evidence
+from ibaccept.observe.snapshot import Snapshot
 from ibaccept.report.meta import RunMeta
-from ibaccept.report.result import NotRun
 from ibaccept.report.terminal import Told, closing_lines, failure_text
 from ibaccept.report.writer import point_latest, write_all
-from ibaccept.run import Inputs
-from ibaccept.session import Given, Run, begin, cables_of, ids_of, job_text, join
-from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot
+from ibaccept.run.inputs import Inputs
+from ibaccept.run.items import Entry
+from ibaccept.run.loads import LoadLook
+from ibaccept.run.session import Given, Session, begin, cables_of, ids_of, job_text, join
 from ibaccept.verdict import VERDICT, NotJudgedError, NotMetError, Outcome, Verdict
+from ibaccept.verdict.absence import NotSeen, NotSeenError
+from ibaccept.verdict.answer import NotRun
 
 if TYPE_CHECKING:
     from ibaccept.lab.session import RunningLab
-    from ibaccept.plan import PlannedCable
+    from ibaccept.site.plan import PlannedCable
 
 SUITE = "tests_fabric"
 VERDICT_PROPERTY = "ibaccept-verdict"
@@ -76,7 +77,7 @@ def _start_lab(name: str, backend: str) -> RunningLab:
     return Lab.start(name, backend=backend)
 
 
-RUN = pytest.StashKey[Run]()
+RUN = pytest.StashKey[Session]()
 EVIDENCE = pytest.StashKey[Evidence]()
 
 
@@ -333,7 +334,7 @@ def _inventory(item: pytest.Item) -> Any:
     return item.config.stash[RUN].inputs.inventory
 
 
-def _meta(run: Run) -> dict[str, Any]:
+def _meta(run: Session) -> dict[str, Any]:
     seen = run._snapshot  # noqa: SLF001 - the run's own
     if seen is None:
         return {}
@@ -346,7 +347,7 @@ def _meta(run: Run) -> dict[str, Any]:
 class _Collector:
     """Takes the verdicts down in the controller, from this process or from workers."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Session) -> None:
         self.run = run
         self.told = Told()
 
@@ -429,7 +430,7 @@ def _shown(config: pytest.Config, path: Path) -> Path:
         return path
 
 
-def _not_run(config: pytest.Config, run: Run) -> dict[str, NotRun]:
+def _not_run(config: pytest.Config, run: Session) -> dict[str, NotRun]:
     """Entries without a verdict, and why. What the person chose not to run is deliberate."""
     judged = {verdict.id for verdict in run.verdicts}
     chose = bool(config.getoption("keyword") or config.getoption("markexpr")) or any(

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ibaccept import yamlfile
 from ibaccept.errors import InputError
 from ibaccept.lab import faults, load, names, scenario
-from ibaccept.lab.netfile import NetFile, PortRef
+from ibaccept.lab.fabric.netfile import NetFile, PortRef
+from ibaccept.site import yamlfile
 from ibaccept.verdict import Outcome
 
 MINIMAL = "description: x\ntopology: {builder: two-switch}\n"
@@ -15,7 +15,7 @@ def edited(play: scenario.Scenario) -> NetFile:
     """The topology with the cabling faults in it."""
     net = play.topology.build(play.folder)
     for fault in play.faults:
-        if isinstance(fault, faults.CableRate):
+        if isinstance(fault, faults.CableRateFault):
             net.set_rate(fault.cable, fault.rate)
         elif isinstance(fault, faults.MissingCable):
             net.remove(fault.cable)
@@ -117,7 +117,7 @@ def test_a_whole_scenario():
     )
     assert play.hosts.observers == ("mgmt01",)
     assert play.hosts.storage == tuple(f"stor-{n}" for n in range(1, 9))
-    assert play.sm == scenario.SubnetManager(host="mgmt01", engine="minhop")
+    assert play.sm == scenario.SimSubnetManager(host="mgmt01", engine="minhop")
 
 
 @pytest.mark.parametrize(

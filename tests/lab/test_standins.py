@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ibaccept import commands
-from ibaccept.lab.hosts import _without_tool, tool_of
+from ibaccept.lab.hosts.played import _without_tool, tool_of
 from ibaccept.lab.standins import fio, ib_bw
 from ibaccept.transport.wrap import read_exec_string, wrap
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from ibaccept import commands
-from ibaccept.bundle import Bundle
-from ibaccept.collect import Look, look
-from ibaccept.inventory import Inventory, load_inventory
 from ibaccept.lab import Lab, RunningLab, Scenario
-from ibaccept.load.inputs import LoadInputs
-from ibaccept.snapshot import Snapshot
+from ibaccept.load.pace import LoadInputs
+from ibaccept.observe.look import Look, look
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.site.inventory import Inventory, load_inventory
+from ibaccept.transport.captures import Bundle
 from ibaccept.transport.replay import RecordingTransport
 from ibaccept.transport.router import open_transport
 

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from ibaccept.fabric.units import Bandwidth
+from ibaccept.load.clocks import Clocks
 from ibaccept.load.filesystem import FilesystemRunner
-from ibaccept.load.inputs import FilesystemLoad, Pace
+from ibaccept.load.pace import FilesystemLoad, Pace
 from ibaccept.load.result import ClientRate
-from ibaccept.load.together import Clocks
-from ibaccept.snapshot import NotSeen
 from ibaccept.transport import CommandResult
-from ibaccept.units import Bandwidth
+from ibaccept.verdict.absence import NotSeen
 
 MIB, GIB = 1 << 20, 1 << 30
 WHAT = "the read rate of c1"

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from ibaccept import commands
-from ibaccept.load.inputs import FIRST_PORT, FilesystemLoad, Pace, RdmaLoad
+from ibaccept.load.pace import FIRST_PORT, FilesystemLoad, Pace, RdmaLoad
 from ibaccept.load.result import FilesystemRun, PairRate
-from ibaccept.load.run import run_load, token_of
+from ibaccept.load.runs import run_load, token_of
 from ibaccept.load.watch import Watch
-from ibaccept.snapshot import NotSeen
 from ibaccept.transport.replay import ReplayTransport
+from ibaccept.verdict.absence import NotSeen
 
 pytestmark = pytest.mark.real
 
@@ -188,12 +188,12 @@ CHILD = """
 import sys
 from pathlib import Path
 from ibaccept import commands
-from ibaccept.bundle import Bundle
-from ibaccept.collect import Look, look
-from ibaccept.inventory import load_inventory
+from ibaccept.transport.captures import Bundle
+from ibaccept.observe.look import Look, look
+from ibaccept.site.inventory import load_inventory
 from ibaccept import commands
-from ibaccept.load.inputs import FIRST_PORT, FilesystemLoad, LoadInputs, Pace, RdmaLoad
-from ibaccept.load.run import run_load
+from ibaccept.load.pace import FIRST_PORT, FilesystemLoad, LoadInputs, Pace, RdmaLoad
+from ibaccept.load.runs import run_load
 from ibaccept.transport.replay import RecordingTransport
 from ibaccept.transport.router import open_transport
 

@@ -2,30 +2,31 @@
 
 import pytest
 
-from ibaccept.bundle import CapturedResult
-from ibaccept.inventory import InventoryHost
+from ibaccept.fabric.model import Guid, PortId, Rate
+from ibaccept.fabric.units import Bandwidth
 from ibaccept.load.cables import Query
 from ibaccept.load.ceiling import ceilings_of
+from ibaccept.load.clocks import Clocks
 from ibaccept.load.filesystem import FilesystemRunner
+from ibaccept.load.processes import why_not
+from ibaccept.load.rates import Growth, growth
 from ibaccept.load.rdma import pairs_of
-from ibaccept.load.reckon import Growth, growth
 from ibaccept.load.result import (
-    Balance,
+    ByteBalance,
     DataSet,
+    LoadWindow,
     Pair,
     PairRate,
     RateState,
     RdmaRun,
-    Spread,
-    Window,
+    TimeSpread,
 )
-from ibaccept.load.run import balance_of
-from ibaccept.load.together import Clocks, why_not
-from ibaccept.load.watch import Reading, Sample, Watch
-from ibaccept.model import Guid, PortId, Rate
-from ibaccept.snapshot import NotSeen
+from ibaccept.load.runs import balance_of
+from ibaccept.load.watch import Sample, Watch, WatchReading
+from ibaccept.site.inventory import InventoryHost
 from ibaccept.transport import CommandResult, Host, TransportError
-from ibaccept.units import Bandwidth
+from ibaccept.transport.captures import CapturedResult
+from ibaccept.verdict.absence import NotSeen
 
 PORT = PortId(Guid(2), 25)
 FULL32, FULL64 = (1 << 32) - 1, (1 << 64) - 1
@@ -48,7 +49,9 @@ def test_pairs_go_round_the_storage_each_with_its_own_port():
 def samples(*values, bits=64):
     made = []
     for second, value in enumerate(values):
-        reading = {} if value is None else {(PORT, "PortXmitData"): Reading(value, bits, second)}
+        reading = (
+            {} if value is None else {(PORT, "PortXmitData"): WatchReading(value, bits, second)}
+        )
         made.append(Sample(reading, second, second, 0.0, {PORT: "it did not answer"}))
     return made
 
@@ -92,11 +95,11 @@ def test_growth_of_a_counter(values, bits, expected):
 
 
 def test_bytes_on_cables_against_the_benchmark():
-    assert balance_of(102.9, 100.0, "bytes", 0.0) == Balance(102.9, 100.0, "bytes", 0.0, None)
+    assert balance_of(102.9, 100.0, "bytes", 0.0) == ByteBalance(102.9, 100.0, "bytes", 0.0, None)
     assert balance_of(103.1, 100.0, "bytes", 0.0).explained == "other-traffic"
     assert balance_of(96.9, 100.0, "bytes/s", 0.0).explained == "cached"
     assert balance_of(96.9, 100.0, "bytes/s", 0.05).explained is None
-    assert Window(10.0, 14.0, 3, 0.2).uncertain_share == pytest.approx(0.05)
+    assert LoadWindow(10.0, 14.0, 3, 0.2).uncertain_share == pytest.approx(0.05)
 
 
 def rated(name, gbps):
@@ -168,7 +171,7 @@ def test_starts_are_compared_by_clocks_set_right():
     spread = clocks.spread({"a#0": 200.0, "b#1": 237.5})
     (apart,) = clocks.apart(5.0)[:1]
 
-    assert spread == Spread(pytest.approx(0.5), pytest.approx(0.4), "a", "b")
+    assert spread == TimeSpread(pytest.approx(0.5), pytest.approx(0.4), "a", "b")
     assert clocks.ahead("c") is None
     assert clocks.spread({}) is None
     assert apart.reason.startswith(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ibaccept.model import Guid, Rate
+from ibaccept.fabric.model import Guid, Rate
 
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLES = Path(__file__).resolve().parents[2] / "../shared/samples"

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibaccept.errors import InputError
-from ibaccept.parse import ParseError, elbencho, ior, recorded
+from ibaccept.parse import ParseError, elbencho, ior
+from ibaccept.site import recorded
 
 MIB = 1 << 20
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ibaccept.parse import ParseError, lspci, meminfo, ss
 from ibaccept.parse.lspci import PcieFunction, PcieLink
-from ibaccept.parse.ss import Listener
+from ibaccept.parse.ss import ListeningSocket
 
 HEADER = "State  Recv-Q Send-Q Local Address:Port  Peer Address:PortProcess\n"
 
@@ -28,9 +28,9 @@ def test_ss_addresses():
     )
 
     assert ss.parse(text) == (
-        Listener("0.0.0.0", 22),  # noqa: S104 - what is read, nothing binds
-        Listener("*", 18515),
-        Listener("fe80::1%ib0", 18601),
+        ListeningSocket("0.0.0.0", 22),  # noqa: S104 - what is read, nothing binds
+        ListeningSocket("*", 18515),
+        ListeningSocket("fe80::1%ib0", 18601),
     )
     assert ss.listening_ports(ss.parse(text)) == {22, 18515, 18601}
     assert ss.parse(HEADER) == ()

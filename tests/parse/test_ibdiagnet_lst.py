@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ibaccept.model import Guid, Lid, NodeType
+from ibaccept.fabric.model import Guid, Lid, NodeType
 from ibaccept.parse import ParseError
 from ibaccept.parse.ibdiagnet_lst import parse
 from ibaccept.parse.ibnetdiscover import NodeRecord, PortRecord

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibaccept.model import Guid, Lid, NodeType, PhysState, PortState, Speed, Width
+from ibaccept.fabric.model import Guid, Lid, NodeType, PhysState, PortState, Speed, Width
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.iblinkinfo import LinkRow, parse
 

@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibaccept.model import Guid, Lid, NodeType, Rate, Speed, Width
+from ibaccept.fabric.model import Guid, Lid, NodeType, Rate, Speed, Width
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.ibnetdiscover import (
     NodeRecord,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibaccept import counters as table
-from ibaccept.model import Guid, Lid
+from ibaccept.fabric import counters as table
+from ibaccept.fabric.model import Guid, Lid
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.ibqueryerrors import (
     PmaFailure,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibaccept.model import Guid, Lid
+from ibaccept.fabric.model import Guid, Lid
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.ibstat import Ca, CaPort, IbStat, parse
 

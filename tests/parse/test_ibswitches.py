@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibaccept.model import Guid, Lid
+from ibaccept.fabric.model import Guid, Lid
 from ibaccept.parse import ParseError
 from ibaccept.parse.ibswitches import SwitchRow, parse
 

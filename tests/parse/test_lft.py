@@ -15,9 +15,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibaccept.model import Guid
+from ibaccept.fabric.lft import NO_ENTRY
+from ibaccept.fabric.model import Guid
 from ibaccept.parse import ParseError, dump_fts, ibdiagnet_fdbs, ibroute, opensm_dump
-from ibaccept.parse.lft import NO_ENTRY, with_lftr
+from ibaccept.parse.lft import with_lftr
 from ibaccept.parse.saquery import parse_lftr
 
 GOLDEN = Path(__file__).parent / "golden"

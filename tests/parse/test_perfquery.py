@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibaccept import counters as table
-from ibaccept.model import Lid
+from ibaccept.fabric import counters as table
+from ibaccept.fabric.model import Lid
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.perfquery import CounterBlock, parse, row_text
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibaccept.model import Guid, Lid
+from ibaccept.fabric.model import Guid, Lid
 from ibaccept.parse import ParseError
 from ibaccept.parse.saquery import LftBlock, SaSm, parse_lftr, parse_records, parse_sms
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibaccept.model import PortState, Rate
+from ibaccept.fabric.model import PortState, Rate
 from ibaccept.parse import ParseError
 from ibaccept.parse.smpquery import parse_nodedesc, parse_nodeinfo, parse_portinfo, parse_switchinfo
 

@@ -8,11 +8,11 @@ import threading
 import pytest
 
 from ibaccept import commands
-from ibaccept.inventory import load_inventory
-from ibaccept.load.inputs import FIRST_PORT, Pace, RdmaLoad
+from ibaccept.load.clocks import Clocks
+from ibaccept.load.pace import FIRST_PORT, Pace, RdmaLoad
 from ibaccept.load.rdma import RdmaRunner, pairs_of
 from ibaccept.load.result import PairRate
-from ibaccept.load.together import Clocks
+from ibaccept.site.inventory import load_inventory
 from ibaccept.transport.ssh import SshTransport
 
 pytestmark = [pytest.mark.real, pytest.mark.vm]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ibaccept.evidence import CaptureRef, Counter, RouteExample, RouteRef
 from ibaccept.report import NotRun, RunMeta
 from ibaccept.verdict import Coverage, Finding, Outcome, Subject, Table, Verdict
+from ibaccept.verdict.evidence import CaptureRef, Counter, RouteExample, RouteRef
 
 LEAF = "0x0002c90300000001"
 SPINE = "0x0002c90300000002"

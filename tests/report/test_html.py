@@ -4,9 +4,9 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from ibaccept.evidence import CaptureRef
 from ibaccept.report import html, overall
 from ibaccept.verdict import Coverage, Finding, Outcome, Subject, Table
+from ibaccept.verdict.evidence import CaptureRef
 
 VOID = {"meta", "input", "br"}
 

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from ibaccept.evidence import CaptureRef, Counter, CounterState, RouteRef
 from ibaccept.report import Answer, Counts, NotRun, Result, closing_lines, failure_text, overall
 from ibaccept.report.terminal import Told
 from ibaccept.verdict import Coverage, Finding, Outcome, Subject, Table, Verdict
+from ibaccept.verdict.evidence import CaptureRef, Counter, CounterState, RouteRef
 
 EXAMPLE = """\
 FAILED tests_fabric/test_links.py::test_link_rate[isl-4x-hdr]

@@ -13,7 +13,6 @@ from xml.etree import ElementTree as ET
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibaccept.evidence import CaptureRef, Counter, CounterState, RouteExample, RouteRef
 from ibaccept.report import (
     NotRun,
     RunMeta,
@@ -29,6 +28,7 @@ from ibaccept.report import (
 )
 from ibaccept.report.text import clean
 from ibaccept.verdict import Coverage, Finding, Outcome, Subject, Table, Verdict
+from ibaccept.verdict.evidence import CaptureRef, Counter, CounterState, RouteExample, RouteRef
 
 # Any code point that decoding can give (of surrogates the low ones alone); the worst ones often.
 texts = st.text(

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ibaccept.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId
-from ibaccept.parse.lft import NO_ENTRY, SwitchTable
+from ibaccept.fabric.lft import NO_ENTRY, SwitchTable
+from ibaccept.fabric.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId
 
 PRELOAD = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so"
 SWITCH, HOST = 0x5000, 0x9000

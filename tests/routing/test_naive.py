@@ -6,8 +6,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibaccept.model import Guid, PortId
-from ibaccept.parse.lft import NO_ENTRY
+from ibaccept.fabric.lft import NO_ENTRY
+from ibaccept.fabric.model import Guid, PortId
 from ibaccept.routing.credit import credit_loops
 from ibaccept.routing.paths import Disposition, Routes
 from ibaccept.routing.spread import spread

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from ibaccept.errors import InputError
-from ibaccept.evidence import RouteExample
-from ibaccept.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId
+from ibaccept.fabric.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId
 from ibaccept.routing.paths import Disposition, Route, Routes
+from ibaccept.verdict.evidence import RouteExample
 
 NAMES = ["SwitchA", "SwitchB"]
 CABLES = [((0, 3), (1, 3)), ((0, 4), (1, 4))]

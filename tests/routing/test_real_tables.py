@@ -2,7 +2,7 @@
 
 import pytest
 
-from ibaccept.assemble import to_fabric
+from ibaccept.observe.assemble import to_fabric
 from ibaccept.parse import dump_fts, opensm_dump
 from ibaccept.parse.ibnetdiscover import parse as parse_topology
 from ibaccept.routing.credit import credit_loops

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ibaccept.assemble import to_fabric
-from ibaccept.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId
+from ibaccept.fabric.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId
+from ibaccept.observe.assemble import to_fabric
 from ibaccept.parse import ibroute, opensm_dump
 from ibaccept.parse.ibnetdiscover import parse_ports, to_topology
 from ibaccept.parse.lft import with_lftr

@@ -3,7 +3,7 @@
 import pytest
 
 from ibaccept.errors import InputError
-from ibaccept.model import Guid, PortId
+from ibaccept.fabric.model import Guid, PortId
 from ibaccept.routing.crossings import over
 from ibaccept.routing.paths import Disposition, Routes
 from ibaccept.routing.spread import Spread, SpreadGroup, SpreadRow, fabric_spread, spread

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ibaccept.bundle import Bundle, BundleError, CapturedResult, load
 from ibaccept.transport import CommandResult, Host, TransportError
+from ibaccept.transport.captures import Bundle, BundleError, CapturedResult, load
 from ibaccept.transport.replay import RecordingTransport, ReplayTransport
 
 HOST = Host("mgmt")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from ibaccept.lab.netfile import PortRef
-from ibaccept.model import PortId
+from ibaccept.fabric.model import PortId
+from ibaccept.lab.fabric.netfile import PortRef
 
 OUTPUT_FAULT = "IBACCEPT_LAB_HOW"
 """``cut``, ``garble``, ``hang`` or ``replace``: what a tool's own output suffers."""

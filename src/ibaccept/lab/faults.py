@@ -12,12 +12,12 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ibaccept.errors import InputError
-from ibaccept.lab.netfile import PortRef
-from ibaccept.lab.shims import TOOLS
-from ibaccept.model import Rate
+from ibaccept.fabric.model import Rate
+from ibaccept.lab.fabric.netfile import PortRef
+from ibaccept.lab.hosts.shims import TOOLS
 
 
-class Strict(BaseModel):
+class ScenarioPart(BaseModel):
     """A part of a scenario file: unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
@@ -43,7 +43,7 @@ LinkRate = Annotated[Rate, BeforeValidator(_rate)]
 """``1X HDR``."""
 
 
-class Served(Strict):
+class Served(ScenarioPart):
     """Right after the lab served a command for the ``nth`` time, before the client knows.
 
     ``command`` is a tool (``ibqueryerrors``) or, with blanks, a whole command line
@@ -54,13 +54,13 @@ class Served(Strict):
     nth: int = Field(default=1, ge=1)
 
 
-class After(Strict):
+class After(ScenarioPart):
     """``when: {after: {command: ibqueryerrors, nth: 1}}``."""
 
     after: Served
 
 
-class CableRate(Strict):
+class CableRateFault(ScenarioPart):
     """The cable at a port trains at another rate."""
 
     type: Literal["rate"]
@@ -68,14 +68,14 @@ class CableRate(Strict):
     rate: LinkRate
 
 
-class MissingCable(Strict):
+class MissingCable(ScenarioPart):
     """The cable at a port is not there. At a host's port: its HCA is down."""
 
     type: Literal["missing"]
     cable: Port
 
 
-class RenamedNode(Strict):
+class RenamedNode(ScenarioPart):
     """A node has another node description than ordered, as that of a second node."""
 
     type: Literal["rename"]
@@ -83,14 +83,14 @@ class RenamedNode(Strict):
     name: str
 
 
-class SwappedCables(Strict):
+class SwappedCables(ScenarioPart):
     """The far ends of two cables, named by one port each, are exchanged."""
 
     type: Literal["swap"]
     cables: tuple[Port, Port]
 
 
-class Unlink(Strict):
+class Unlink(ScenarioPart):
     """A cable is pulled while the fabric runs."""
 
     type: Literal["unlink"]
@@ -98,7 +98,7 @@ class Unlink(Strict):
     when: Literal["start"] | After = "start"
 
 
-class SetCounters(Strict):
+class SetCounters(ScenarioPart):
     """Counters of a port stand at these values."""
 
     type: Literal["set"]
@@ -107,7 +107,7 @@ class SetCounters(Strict):
     when: Literal["start"] | After = "start"
 
 
-class CountUp(Strict):
+class CountUp(ScenarioPart):
     """Counters of a port grow by these amounts."""
 
     type: Literal["count"]
@@ -116,7 +116,7 @@ class CountUp(Strict):
     when: Literal["start"] | After = "start"
 
 
-class ClearCounters(Strict):
+class ClearCounters(ScenarioPart):
     """Somebody clears the error counters of a port, or of every port."""
 
     type: Literal["clear"]
@@ -124,7 +124,7 @@ class ClearCounters(Strict):
     when: Literal["start"] | After = "start"
 
 
-class Silence(Strict):
+class Silence(ScenarioPart):
     """A node (or one port of it) drops management datagrams: all, or one attribute number."""
 
     type: Literal["silence"]
@@ -134,14 +134,14 @@ class Silence(Strict):
     when: Literal["start"] | After = "start"
 
 
-class NoSubnetManager(Strict):
+class NoSubnetManager(ScenarioPart):
     """The subnet manager ends after it has routed the fabric."""
 
     type: Literal["no-sm"]
     when: Literal["start"] | After = "start"
 
 
-class Unreachable(Strict):
+class Unreachable(ScenarioPart):
     """SSH to a host is refused, or (``silent``) accepted and never answered."""
 
     type: Literal["unreachable"]
@@ -149,7 +149,7 @@ class Unreachable(Strict):
     how: Literal["refused", "silent"] = "refused"
 
 
-class HostKey(Strict):
+class HostKey(ScenarioPart):
     """A host's key is not in known_hosts, or is another one."""
 
     type: Literal["host-key"]
@@ -157,21 +157,21 @@ class HostKey(Strict):
     how: Literal["unknown", "changed"] = "unknown"
 
 
-class Authentication(Strict):
+class Authentication(ScenarioPart):
     """A host refuses our key."""
 
     type: Literal["authentication"]
     host: str
 
 
-class Unresolved(Strict):
+class Unresolved(ScenarioPart):
     """A host's address in the inventory cannot be resolved."""
 
     type: Literal["unresolved"]
     host: str
 
 
-class MissingTools(Strict):
+class MissingTools(ScenarioPart):
     """Tools are not installed on a host."""
 
     type: Literal["missing-tools"]
@@ -179,14 +179,14 @@ class MissingTools(Strict):
     tools: tuple[str, ...]
 
 
-class SudoRefused(Strict):
+class SudoRefused(ScenarioPart):
     """``sudo -n`` asks for a password on a host."""
 
     type: Literal["sudo-refused"]
     host: str
 
 
-class Output(Strict):
+class Output(ScenarioPart):
     """The real output of a tool suffers.
 
     ``cut``: ends after ``at`` per cent, exit code as it was. ``hang``: the same, and the tool does
@@ -216,7 +216,7 @@ class Output(Strict):
         return self
 
 
-CablingFault = CableRate | MissingCable | SwappedCables | RenamedNode
+CablingFault = CableRateFault | MissingCable | SwappedCables | RenamedNode
 FabricFault = Unlink | SetCounters | CountUp | ClearCounters | Silence | NoSubnetManager
 HostFault = (
     Unreachable | HostKey | Authentication | Unresolved | MissingTools | SudoRefused | Output

@@ -13,13 +13,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from ibaccept import nodeset, yamlfile
-from ibaccept.diagnosis import Cause
-from ibaccept.errors import InputError
-from ibaccept.lab import topology
-from ibaccept.lab.faults import Fault, Strict
-from ibaccept.lab.netfile import NetFile
-from ibaccept.lab.traffic import Traffic
+from ibaccept.checks.diagnosis import Cause
+from ibaccept.errors import InputError, InputProblemsError
+from ibaccept.fabric import nodeset
+from ibaccept.lab.fabric import topology
+from ibaccept.lab.fabric.netfile import NetFile
+from ibaccept.lab.faults import Fault, ScenarioPart
+from ibaccept.lab.traffic.settings import Traffic
+from ibaccept.site import yamlfile
 from ibaccept.verdict import Outcome
 
 FOLDER = Path(__file__).parent / "scenarios"
@@ -27,7 +28,7 @@ CAPTURE = "capture:"
 _SHARED = (".expectations.yaml",)
 
 
-class TwoSwitch(Strict):
+class TwoSwitch(ScenarioPart):
     """See :func:`topology.two_switch`."""
 
     builder: Literal["two-switch"]
@@ -43,7 +44,7 @@ class TwoSwitch(Strict):
         return topology.two_switch(**self.model_dump(exclude={"builder"}))
 
 
-class FatTree(Strict):
+class FatTree(ScenarioPart):
     """See :func:`topology.fat_tree`."""
 
     builder: Literal["fat-tree"]
@@ -62,7 +63,7 @@ class FatTree(Strict):
         return topology.fat_tree(**self.model_dump(exclude={"builder"}))
 
 
-class Ring(Strict):
+class Ring(ScenarioPart):
     """See :func:`topology.ring`."""
 
     builder: Literal["ring"]
@@ -75,7 +76,7 @@ class Ring(Strict):
         return topology.ring(**self.model_dump(exclude={"builder"}))
 
 
-class Kary(Strict):
+class Kary(ScenarioPart):
     """See :func:`topology.kary`."""
 
     builder: Literal["kary"]
@@ -88,7 +89,7 @@ class Kary(Strict):
         return topology.kary(**self.model_dump(exclude={"builder"}))
 
 
-class Captured(Strict):
+class Captured(ScenarioPart):
     """An ibnetdiscover output; ``file`` is relative to the scenario's folder."""
 
     builder: Literal["capture"]
@@ -112,7 +113,7 @@ def _expand(value: Any) -> Any:
     return value
 
 
-class SubnetManager(Strict):
+class SimSubnetManager(ScenarioPart):
     """OpenSM and its routing options (opensm.conf).
 
     Attributes:
@@ -136,7 +137,7 @@ class SubnetManager(Strict):
     _sets = field_validator("first", "roots", mode="before")(_expand)
 
 
-class Hosts(Strict):
+class Hosts(ScenarioPart):
     """Who has SSH, by inventory group; node sets. ``nodes`` names the node where it differs."""
 
     observers: tuple[str, ...] = (topology.OBSERVER,)
@@ -166,7 +167,7 @@ def _compiled(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
     return value
 
 
-class ExpectedEvidence(Strict):
+class ExpectedEvidence(ScenarioPart):
     """A finding that must be in the verdicts, and what must prove it.
 
     Attributes:
@@ -192,7 +193,7 @@ class ExpectedEvidence(Strict):
     _patterns = field_validator("captures", "like")(_compiled)
 
 
-class UnderLoad(Strict):
+class UnderLoad(ScenarioPart):
     """What the suite must say with ``--load``; without it the load entries are not run.
 
     Attributes:
@@ -219,7 +220,7 @@ class UnderLoad(Strict):
         return Cause.__members__.get(value, value) if isinstance(value, str) else value
 
 
-class Scenario(Strict):
+class Scenario(ScenarioPart):
     """One scenario file.
 
     Attributes:
@@ -240,7 +241,7 @@ class Scenario(Strict):
     folder: Path = FOLDER
     description: str
     topology: Topology
-    sm: SubnetManager | None = SubnetManager()
+    sm: SimSubnetManager | None = SimSubnetManager()
     hosts: Hosts = Hosts()
     plan: bool = True
     expectations: str = ""
@@ -320,7 +321,7 @@ def load(name: str | Path) -> Scenario:
             {**document.value, "name": path.stem, "folder": path.parent.absolute()}
         )
     except ValidationError as error:
-        raise yamlfile.InputProblemsError(
+        raise InputProblemsError(
             document.problem(
                 problem["loc"],
                 f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}",
@@ -345,6 +346,6 @@ def _of_capture(path: Path) -> Scenario:
         folder=path.parent.absolute(),
         description=f"the fabric captured in {path.name}",
         topology=Captured(builder="capture", file=Path(path.name)),
-        sm=SubnetManager(host=nodes[observer]),
+        sm=SimSubnetManager(host=nodes[observer]),
         hosts=Hosts(observers=(observer,), clients=tuple(clients), nodes=nodes),
     )

@@ -12,22 +12,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ibaccept import nodeset
 from ibaccept.errors import InputError
+from ibaccept.fabric import nodeset
+from ibaccept.fabric.model import PortId
 from ibaccept.lab import faults, scenario
-from ibaccept.lab.access import new_key, write_inventory, write_ssh_config
 from ibaccept.lab.backend import Backend
-from ibaccept.lab.equip import equip
-from ibaccept.lab.hosts import Hook, PlayedHosts
-from ibaccept.lab.ibsim import CLIENTS, IbsimBackend
-from ibaccept.lab.netfile import NetFile, PortRef
-from ibaccept.lab.plane import Plane
-from ibaccept.lab.process import Processes
-from ibaccept.lab.server import Listener, SshServer
-from ibaccept.model import PortId
+from ibaccept.lab.fabric.ibsim import CLIENTS, IbsimBackend
+from ibaccept.lab.fabric.netfile import NetFile, PortRef
+from ibaccept.lab.hosts.equip import equip
+from ibaccept.lab.hosts.played import Hook, PlayedHosts
+from ibaccept.lab.ssh.access import new_key, write_inventory, write_ssh_config
+from ibaccept.lab.ssh.process import Processes
+from ibaccept.lab.ssh.server import Listener, SshServer
+from ibaccept.lab.traffic.plane import Plane
 
 BackendFactory = Callable[
-    [NetFile, scenario.SubnetManager | None, Path, Processes, str],
+    [NetFile, scenario.SimSubnetManager | None, Path, Processes, str],
     Backend,
 ]
 BACKENDS: dict[str, BackendFactory] = {"ibsim": IbsimBackend}
@@ -108,7 +108,7 @@ class RunningLab:
             self.plan.write_text(net.plan(), encoding="utf-8", errors="surrogateescape")
         for fault in play.faults:
             match fault:
-                case faults.CableRate():
+                case faults.CableRateFault():
                     net.set_rate(fault.cable, fault.rate)
                 case faults.MissingCable():
                     net.remove(fault.cable)

@@ -10,21 +10,22 @@ from typing import Literal
 import numpy as np
 
 from ibaccept.errors import InputError
-from ibaccept.inventory import InventoryHost
-from ibaccept.lids import JobLids, lids_of
-from ibaccept.load.inputs import Direction
-from ibaccept.model import Fabric, Guid, Lid, Link, PortId
+from ibaccept.fabric.model import Fabric, Guid, Lid, Link, PortId
+from ibaccept.load.pace import Direction
+from ibaccept.observe.lids import JobLids, lids_of
+from ibaccept.observe.snapshot import Snapshot
 from ibaccept.parse.ibstat import IbStat
 from ibaccept.routing.crossings import crossings
 from ibaccept.routing.paths import Routes
 from ibaccept.routing.tables import DELIVERED
-from ibaccept.snapshot import NotSeen, NotSeenError, Snapshot
+from ibaccept.site.inventory import InventoryHost
+from ibaccept.verdict.absence import NotSeen, NotSeenError
 
 Kind = Literal["isl", "client", "storage"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cable:
+class CrossedCable:
     """A cable of the job.
 
     Attributes:
@@ -60,7 +61,7 @@ class JobCables:
         lacking: why a side's cables are not all there, ``client`` and ``storage``.
     """
 
-    cables: tuple[Cable, ...]
+    cables: tuple[CrossedCable, ...]
     problems: tuple[NotSeen, ...] = ()
     lacking: Mapping[str, str] = field(default_factory=dict)
 
@@ -103,7 +104,7 @@ def job_cables(
         )
         if lost
     ]
-    hosts: list[Cable] = []
+    hosts: list[CrossedCable] = []
     lacking: dict[str, str] = {}
     for kind, side in (("client", sides[0]), ("storage", sides[1])):
         for name, port in [(known.host, port) for known in side.hosts for port in known.ports]:
@@ -144,11 +145,11 @@ def _links(fabric: Fabric, ports: Iterable[PortId]) -> Iterator[Link]:
     return (links[key] for key in sorted(links))
 
 
-def _directed(link: Link, reads: Counter[PortId], writes: Counter[PortId]) -> Cable:
+def _directed(link: Link, reads: Counter[PortId], writes: Counter[PortId]) -> CrossedCable:
     a, b = link.a.id, link.b.id
     a_reads = reads[a] + writes[b] >= reads[b] + writes[a]
     sends, returns = (a, b) if a_reads else (b, a)
-    return Cable(
+    return CrossedCable(
         link,
         "isl",
         sends,
@@ -158,7 +159,7 @@ def _directed(link: Link, reads: Counter[PortId], writes: Counter[PortId]) -> Ca
     )
 
 
-def _idle(fabric: Fabric, crossed: Sequence[Cable]) -> Iterator[Cable]:
+def _idle(fabric: Fabric, crossed: Sequence[CrossedCable]) -> Iterator[CrossedCable]:
     """Cables between the same two switches that the tables give the job no use of.
 
     They are read like the others: that they are idle is to be seen, not to be believed, and where
@@ -172,7 +173,7 @@ def _idle(fabric: Fabric, crossed: Sequence[Cable]) -> Iterator[Cable]:
             continue
         a, b = link.a.id, link.b.id
         sends, returns = (a, b) if a.guid == like.to_clients.guid else (b, a)
-        yield Cable(link, "isl", sends, returns)
+        yield CrossedCable(link, "isl", sends, returns)
 
 
 def _guids(link: Link) -> tuple[Guid, Guid]:
@@ -185,7 +186,7 @@ def _host_cable(
     port: PortId,
     kind: str,
     problems: list[NotSeen],
-) -> Cable | None:
+) -> CrossedCable | None:
     link = fabric.link_at.get(port)
     if link is None:
         problems.append(
@@ -198,8 +199,8 @@ def _host_cable(
         return None
     there = link.b.id if link.a.id == port else link.a.id
     if kind == "client":
-        return Cable(link, "client", there, port, host=host)
-    return Cable(link, "storage", port, there, host=host)
+        return CrossedCable(link, "client", there, port, host=host)
+    return CrossedCable(link, "storage", port, there, host=host)
 
 
 # -- how they are read ---------------------------------------------------------------------------
@@ -220,7 +221,7 @@ class Query:
     is_switch: bool = True
 
 
-def queries(fabric: Fabric, cables: Iterable[Cable]) -> tuple[Query, ...]:
+def queries(fabric: Fabric, cables: Iterable[CrossedCable]) -> tuple[Query, ...]:
     """What to read: both ends of an ISL, the switch's end of a host's cable (or the only end).
 
     One process a switch, whatever the number of its ports.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from ibaccept.forecast import Ceiling
-from ibaccept.load.cables import Cable
+from ibaccept.fabric.model import Fabric, PortId, Rate
+from ibaccept.fabric.units import Bandwidth
+from ibaccept.load.cables import CrossedCable
 from ibaccept.load.result import LinkCeiling, PairRate
-from ibaccept.model import Fabric, PortId, Rate
+from ibaccept.routing.forecast import Ceiling
 from ibaccept.routing.paths import Disposition, Routes
-from ibaccept.snapshot import NotSeen
-from ibaccept.units import Bandwidth
+from ibaccept.verdict.absence import NotSeen
 
 LEAST_OF_DERIVED = 0.85
 """Share of the derived ceiling that an idle pair reaches, or it shows a limit of its hosts (a PCIe
@@ -22,7 +22,7 @@ Ends = tuple[str, int, str, int]
 
 
 def ceilings_of(
-    cables: Iterable[Cable],
+    cables: Iterable[CrossedCable],
     given: Mapping[Rate, Bandwidth] | Literal["measure"],
     measure: Callable[[Rate], PairRate | NotSeen],
 ) -> dict[Rate, LinkCeiling]:

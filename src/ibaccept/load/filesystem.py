@@ -9,18 +9,19 @@ from functools import cached_property
 from typing import Any
 
 from ibaccept import commands
-from ibaccept.evidence import CaptureRef
-from ibaccept.inventory import InventoryHost
+from ibaccept.fabric.units import Bandwidth, Size
+from ibaccept.load.clocks import Clocks
 from ibaccept.load.folders import Folders
-from ibaccept.load.inputs import Direction, FilesystemLoad, Pace
+from ibaccept.load.pace import Direction, FilesystemLoad, Pace
+from ibaccept.load.processes import Job, Together, captures_of, run_all, why_not
 from ibaccept.load.result import ClientRate, DataSet, FilesystemRun
-from ibaccept.load.together import Clocks, Job, Together, captures_of, run_all, why_not
 from ibaccept.load.watch import Watch
-from ibaccept.observer import file_of
+from ibaccept.observe.observer import file_of
 from ibaccept.parse import ParseError, elbencho, fio, ior, meminfo
-from ibaccept.snapshot import NotSeen
+from ibaccept.site.inventory import InventoryHost
 from ibaccept.transport import CommandResult, Transport, TransportError
-from ibaccept.units import Bandwidth, Size
+from ibaccept.verdict.absence import NotSeen
+from ibaccept.verdict.evidence import CaptureRef
 
 TIMES_CACHE = 2.0
 """A data set is so many times larger than what can cache it, or it measures the cache."""

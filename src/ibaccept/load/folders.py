@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ibaccept import commands
-from ibaccept.inventory import InventoryHost
-from ibaccept.load.inputs import Pace
-from ibaccept.load.together import Clocks, Together, run_all, why_not
-from ibaccept.nodeset import fold
-from ibaccept.snapshot import NotSeen
+from ibaccept.fabric.nodeset import fold
+from ibaccept.load.clocks import Clocks
+from ibaccept.load.pace import Pace
+from ibaccept.load.processes import Together, run_all, why_not
+from ibaccept.site.inventory import InventoryHost
 from ibaccept.transport import Argv, CommandResult, Transport, TransportError
+from ibaccept.verdict.absence import NotSeen
 
 _TIME = 300.0
 """Seconds that the removal of one client's files may take."""

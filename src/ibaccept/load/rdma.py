@@ -13,17 +13,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ibaccept import commands
-from ibaccept.evidence import CaptureRef
-from ibaccept.inventory import InventoryHost
-from ibaccept.load.inputs import FIRST_PORT, Direction, Pace, RdmaLoad
+from ibaccept.fabric.units import Bandwidth
+from ibaccept.load.clocks import Clocks
+from ibaccept.load.pace import FIRST_PORT, Direction, Pace, RdmaLoad
+from ibaccept.load.processes import Job, Together, captures_of, run_all, why_not
 from ibaccept.load.result import Pair, PairRate, RdmaRun
-from ibaccept.load.together import Clocks, Job, Together, captures_of, run_all, why_not
 from ibaccept.load.watch import Watch
-from ibaccept.observer import file_of
+from ibaccept.observe.observer import file_of
 from ibaccept.parse import ParseError, perftest, ss
-from ibaccept.snapshot import NotSeen
+from ibaccept.site.inventory import InventoryHost
 from ibaccept.transport import CommandResult, Transport, TransportError
-from ibaccept.units import Bandwidth
+from ibaccept.verdict.absence import NotSeen
+from ibaccept.verdict.evidence import CaptureRef
 
 _TRIES = 8
 """Ports tried for one pair."""

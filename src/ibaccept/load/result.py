@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ibaccept.evidence import CaptureRef, Counter
-from ibaccept.forecast import Ceiling
-from ibaccept.load.inputs import Direction
-from ibaccept.model import PortId, Rate
-from ibaccept.snapshot import NotSeen
-from ibaccept.units import Bandwidth
+from ibaccept.fabric.model import PortId, Rate
+from ibaccept.fabric.units import Bandwidth
+from ibaccept.load.pace import Direction
+from ibaccept.routing.forecast import Ceiling
+from ibaccept.verdict.absence import NotSeen
+from ibaccept.verdict.evidence import CaptureRef, Counter
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class TimeSpread:
     """How far apart the processes of a run began, by the hosts' clocks set right.
 
     Attributes:
@@ -83,7 +83,7 @@ class RdmaRun:
     direction: Direction
     tool: str
     pairs: Mapping[Pair, PairRate | NotSeen]
-    spread: Spread | None
+    spread: TimeSpread | None
     seconds: float
     moved: tuple[str, ...] = ()
     round: int = 0
@@ -175,7 +175,7 @@ class FilesystemRun:
     tool: str
     clients: Mapping[str, ClientRate | NotSeen]
     data_set: DataSet | None
-    spread: Spread | None
+    spread: TimeSpread | None
     total_seconds: float | None = None
     recorded: Bandwidth | None = None
     ended: tuple[int, int] = (0, 0)
@@ -297,7 +297,7 @@ class CableRate:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class LoadWindow:
     """The steady part of a run, by the clock of the host that read.
 
     Attributes:
@@ -324,7 +324,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Balance:
+class ByteBalance:
     """Bytes on the clients' cables against bytes of the benchmark, in the run's direction.
 
     Attributes:
@@ -361,7 +361,7 @@ class CableWatch:
 
     run: str
     direction: Direction
-    window: Window
+    window: LoadWindow
     cables: tuple[CableRate, ...]
     problems: tuple[NotSeen, ...] = ()
 
@@ -402,8 +402,8 @@ class LoadRuns:
     rdma_read: tuple[RdmaRun, ...] | NotSeen | None = None
     rdma_write: tuple[RdmaRun, ...] | NotSeen | None = None
     watches: Mapping[str, CableWatch | NotSeen] = field(default_factory=dict)
-    balances: Mapping[str, Balance | NotSeen] = field(default_factory=dict)
-    served: Mapping[str, Balance | NotSeen] = field(default_factory=dict)
+    balances: Mapping[str, ByteBalance | NotSeen] = field(default_factory=dict)
+    served: Mapping[str, ByteBalance | NotSeen] = field(default_factory=dict)
     cleared: Mapping[PortId, str] = field(default_factory=dict)
     ceilings: Mapping[Rate, LinkCeiling] = field(default_factory=dict)
     problems: tuple[NotSeen, ...] = ()

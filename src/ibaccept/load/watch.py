@@ -10,22 +10,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ibaccept import commands
-from ibaccept.counters import EXTENDED_BITS, WIDTH
-from ibaccept.evidence import CaptureRef
-from ibaccept.inventory import InventoryHost
+from ibaccept.fabric.counters import EXTENDED_BITS, WIDTH
+from ibaccept.fabric.model import PortId
 from ibaccept.load.cables import Query
-from ibaccept.load.together import Clocks, last_words, run_all, why_not
-from ibaccept.model import PortId
-from ibaccept.observer import file_of
+from ibaccept.load.clocks import Clocks
+from ibaccept.load.processes import last_words, run_all, why_not
+from ibaccept.observe.observer import file_of
 from ibaccept.parse import ParseError, perfquery, perfquery_each
-from ibaccept.snapshot import NotSeen
+from ibaccept.site.inventory import InventoryHost
 from ibaccept.transport import CommandResult, Transport, TransportError
+from ibaccept.verdict.absence import NotSeen
+from ibaccept.verdict.evidence import CaptureRef
 
 XMIT, RCV, WAIT = "PortXmitData", "PortRcvData", "PortXmitWait"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class WatchReading:
     """One counter at one time.
 
     Attributes:
@@ -62,7 +63,7 @@ class Sample:
         in_tools: seconds all reads took together; `AT_A_TIME` of them ran side by side.
     """
 
-    readings: Mapping[tuple[PortId, str], Reading]
+    readings: Mapping[tuple[PortId, str], WatchReading]
     start: float
     end: float
     longest: float
@@ -99,7 +100,7 @@ class Watch:
 
     def sample(self) -> Sample | None:
         """Read every port once; None where nothing could be read at all."""
-        readings: dict[tuple[PortId, str], Reading] = {}
+        readings: dict[tuple[PortId, str], WatchReading] = {}
         why: dict[PortId, str] = {}
         times: list[tuple[float, float]] = []
         for ask, result in self._run(list(self._asked())):
@@ -326,7 +327,7 @@ def _keep(
     query: Query,
     block: perfquery.CounterBlock,
     told: _Told,
-    readings: dict[tuple[PortId, str], Reading],
+    readings: dict[tuple[PortId, str], WatchReading],
     *,
     extended: bool,
 ) -> None:
@@ -339,16 +340,16 @@ def _keep(
             readings[port, name] = reading
 
 
-def _has(readings: Mapping[tuple[PortId, str], Reading], port: PortId) -> bool:
+def _has(readings: Mapping[tuple[PortId, str], WatchReading], port: PortId) -> bool:
     reading = readings.get((port, WAIT))
     return reading is not None and reading.bits == EXTENDED_BITS
 
 
-def _reading(block: perfquery.CounterBlock, name: str, told: _Told) -> Reading | None:
+def _reading(block: perfquery.CounterBlock, name: str, told: _Told) -> WatchReading | None:
     if name not in block.counters:
         return None
     time, line = (told.start + told.end) / 2, block.lines.get(name)
     seen = (told.file, None if line is None else told.before + line, block.printed.get(name, name))
     if name in block.unsupported:
-        return Reading(0, 0, time, *seen)
-    return Reading(block.counters[name], block.bits(name) or WIDTH[name], time, *seen)
+        return WatchReading(0, 0, time, *seen)
+    return WatchReading(block.counters[name], block.bits(name) or WIDTH[name], time, *seen)

@@ -14,8 +14,8 @@ error voids the table it names. Before rdma-core 63 ports 128 to 254 had no row:
 
 from __future__ import annotations
 
+from ibaccept.fabric.lft import SwitchTable
 from ibaccept.parse.ibroute import parse_sections
-from ibaccept.parse.lft import SwitchTable
 from ibaccept.parse.lft_rows import Text
 
 TOOL = "dump_fts"

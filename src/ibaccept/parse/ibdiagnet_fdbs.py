@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ibaccept.parse.lft import SwitchTable
+from ibaccept.fabric.lft import SwitchTable
 from ibaccept.parse.lft_rows import Text
 from ibaccept.parse.opensm_dump import parse_fdbs_sections
 

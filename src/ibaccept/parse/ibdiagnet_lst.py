@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from ibaccept.model import Guid, Lid, NodeType
+from ibaccept.fabric.model import Guid, Lid, NodeType
 from ibaccept.parse import ParseError
 from ibaccept.parse.ibnetdiscover import NodeRecord, PortRecord, Topology
 

@@ -21,7 +21,16 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ibaccept.model import UNICAST_LIDS, Guid, Lid, NodeType, PhysState, PortState, Speed, Width
+from ibaccept.fabric.model import (
+    UNICAST_LIDS,
+    Guid,
+    Lid,
+    NodeType,
+    PhysState,
+    PortState,
+    Speed,
+    Width,
+)
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.diags import refuse_long_numbers
 

@@ -27,8 +27,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ibaccept import counters as table
-from ibaccept.model import Guid, Lid
+from ibaccept.fabric import counters as table
+from ibaccept.fabric.model import Guid, Lid
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.diags import is_noise, numbered
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from ibaccept.model import Guid
+from ibaccept.fabric.lft import SwitchTable
+from ibaccept.fabric.model import Guid
 from ibaccept.parse import ParseError
-from ibaccept.parse.lft import Head, Section, SwitchTable, build_table, void_by_stderr
+from ibaccept.parse.lft import Section, SectionHead, build_table, void_by_stderr
 from ibaccept.parse.lft_rows import Dump, Ints, Text, decimals, lids_of
 
 TOOL = "ibroute"
@@ -118,7 +119,7 @@ def _table(
         raise dump.error(start, "not the header of a forwarding table")
     first, top, guid = (int(match.group(i), 16) for i in (1, 2, 5))
     lid = None if match.group(4) is None else int(match.group(4))
-    head = Head(Guid(guid), lid, match.group(6), first, top)
+    head = SectionHead(Guid(guid), lid, match.group(6), first, top)
     addresses[match.group(3)] = head.guid
     faults: list[str] = []
     notes: list[str] = []
@@ -166,7 +167,7 @@ def _other_lines(dump: Dump, others: Ints, notes: list[str], warnings: list[str]
     return trailer
 
 
-def _rows(dump: Dump, rows: Ints, head: Head) -> Section:
+def _rows(dump: Dump, rows: Ints, head: SectionHead) -> Section:
     words = dump.words(rows, 6)
     lids, good = lids_of(words)
     ports, decimal = decimals(words, 3)

@@ -22,7 +22,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ibaccept.model import UNICAST_LIDS, Guid, Lid
+from ibaccept.fabric.model import UNICAST_LIDS, Guid, Lid
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.diags import is_error, is_noise, refuse_long_numbers
 

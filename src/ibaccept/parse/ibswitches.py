@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ibaccept.model import UNICAST_LIDS, Guid, Lid
+from ibaccept.fabric.model import UNICAST_LIDS, Guid, Lid
 from ibaccept.parse import ParseError
 from ibaccept.parse.diags import refuse_long_numbers
 

@@ -9,103 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ibaccept.model import Guid
-from ibaccept.parse.lft_rows import NO_ENTRY, Bools, Bytes, Ints
-
-__all__ = [
-    "LFT_BLOCK",
-    "NO_ENTRY",
-    "Head",
-    "Section",
-    "SwitchTable",
-    "build_table",
-    "void_by_stderr",
-    "with_lftr",
-]
+from ibaccept.fabric.lft import NO_ENTRY, SwitchTable, frozen
+from ibaccept.fabric.model import Guid
+from ibaccept.parse.lft_rows import Ints
 
 LFT_BLOCK = 64
 """LIDs per LinearForwardingTable MAD (InfiniBand Architecture Specification, 14.2.5.6)."""
-
-_Scalar = TypeVar("_Scalar", bound=np.generic)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SwitchTable:
-    """The forwarding table of one switch as a tool printed it.
-
-    Attributes:
-        tool: whose output it is.
-        guid: node GUID of the switch.
-        lid: LID of the switch; None where the tool shows none.
-        name: node description; None where the tool shows none.
-        first: first LID of the range the header names.
-        top: last LID of the range the header names (opensm.fdbs has no range: the last LID printed
-            for any switch of the file).
-        ports: output port by LID, uint8 of shape (top + 1,); ``NO_ENTRY`` where there is none.
-        known: whether that entry was really read, bool of shape (top + 1,).
-        complete: every LID of the range is known.
-        problems: why entries are unknown, a sentence each; empty exactly when complete.
-        above: LIDs above ``top`` are known to have no entry (top is the switch's LinearFDBTop).
-        notes: what the tool printed besides, kept for the reader.
-        hops: Hops column of opensm.fdbs, uint8 by LID (255 = none); None for other tools.
-    """
-
-    tool: str
-    guid: Guid
-    lid: int | None
-    name: str | None
-    first: int
-    top: int
-    ports: Bytes
-    known: Bools
-    complete: bool
-    problems: tuple[str, ...] = ()
-    above: bool = False
-    notes: tuple[str, ...] = ()
-    hops: Bytes | None = None
-
-    @property
-    def label(self) -> str:
-        """Name for people: the node description, else LID or GUID."""
-        if self.name:
-            return self.name.strip()
-        return str(self.guid) if self.lid is None else f"switch LID {self.lid}"
-
-    def entries(self) -> dict[int, int]:
-        """Output port by LID of every known entry (255 = no entry)."""
-        lids = np.flatnonzero(self.known)
-        return dict(zip(lids.tolist(), self.ports[lids].tolist(), strict=True))
-
-    def voided(self, why: str) -> SwitchTable:
-        """This table with nothing known, because ``why``."""
-        return replace(
-            self,
-            known=_frozen(np.zeros_like(self.known)),
-            complete=False,
-            above=False,
-            problems=(why, *self.problems),
-        )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SwitchTable):
-            return NotImplemented
-        return self._plain() == other._plain()
-
-    def __hash__(self) -> int:
-        return hash((self.tool, self.guid, self.top))
-
-    def _plain(self) -> tuple[object, ...]:
-        hops = None if self.hops is None else self.hops.tobytes()
-        return (
-            *(self.tool, self.guid, self.lid, self.name, self.first, self.top),
-            *(self.complete, self.problems, self.above, self.notes),
-            *(self.ports.tobytes(), self.known.tobytes(), hops),
-        )
 
 
 def with_lftr(table: SwitchTable, entries: Mapping[int, int]) -> SwitchTable:
@@ -135,16 +47,11 @@ def with_lftr(table: SwitchTable, entries: Mapping[int, int]) -> SwitchTable:
     complete = bool(known[max(table.first, 1) :].all())
     return replace(
         table,
-        ports=_frozen(ports),
-        known=_frozen(known),
+        ports=frozen(ports),
+        known=frozen(known),
         complete=complete,
         problems=() if complete else table.problems,
     )
-
-
-def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
-    array.setflags(write=False)
-    return array
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +64,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class SectionHead:
     """What the header of a section says."""
 
     guid: Guid
@@ -169,7 +76,7 @@ class Head:
 
 def build_table(
     tool: str,
-    head: Head,
+    head: SectionHead,
     rows: Section,
     *,
     faults: Iterable[str],
@@ -234,11 +141,11 @@ def build_table(
     if rows.hops is not None:
         hops = np.full(size, 255, dtype=np.uint8)
         hops[rows.lids] = rows.hops
-        hops = _frozen(hops)
+        hops = frozen(hops)
     return SwitchTable(
         *(tool, head.guid, head.lid, head.name, head.first, head.top),
-        ports=_frozen(ports),
-        known=_frozen(known),
+        ports=frozen(ports),
+        known=frozen(known),
         complete=complete,
         problems=tuple(whole),
         above=above and sound,
@@ -250,7 +157,10 @@ def build_table(
 _HARMLESS = re.compile(r"ibwarn: \[\d+\] sim_connect: attached as client .*")
 """What libumad2sim (the simulated fabric of the lab) says when a tool starts."""
 
+
 _NAMED = re.compile(r"GUID (0x[0-9a-fA-F]+)")
+
+
 _ADDRESSED = re.compile(r"dport \((.+)\)")
 
 

@@ -13,13 +13,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ibaccept.fabric.lft import NO_ENTRY, Bools, Bytes
 from ibaccept.parse import ParseError
 
-NO_ENTRY = 255
-"""Port 255 in a table: the switch drops packets to that LID."""
-
-Bytes = NDArray[np.uint8]
-Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Text = bytes | bytearray | memoryview | mmap.mmap | NDArray[np.uint8]
 """What a reader takes: bytes, a memory map, or an array of bytes (uint8)."""

@@ -21,10 +21,11 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from ibaccept.model import Guid
+from ibaccept.fabric.lft import NO_ENTRY, SwitchTable
+from ibaccept.fabric.model import Guid
 from ibaccept.parse import ParseError
-from ibaccept.parse.lft import Head, Section, SwitchTable, build_table
-from ibaccept.parse.lft_rows import NO_ENTRY, Dump, Ints, Text, decimals, lids_of, two_digits
+from ibaccept.parse.lft import Section, SectionHead, build_table
+from ibaccept.parse.lft_rows import Dump, Ints, Text, decimals, lids_of, two_digits
 
 LFTS = "opensm-lfts.dump"
 FDBS = "opensm.fdbs"
@@ -88,7 +89,7 @@ def _lfts_table(dump: Dump, start: int, stop: int) -> SwitchTable:
     if match is None:
         raise dump.error(start, "not the header of a forwarding table")
     top, lid, guid = int(match.group(1)), int(match.group(2)), int(match.group(3), 16)
-    head = Head(Guid(guid), lid, match.group(4), 0, top)
+    head = SectionHead(Guid(guid), lid, match.group(4), 0, top)
     rows, others = dump.split_rows(starts[1:] if whole else starts[1:-1])
     ended = False
     for position in others.tolist():
@@ -157,7 +158,7 @@ def parse_fdbs_sections(
     """
     dump = Dump(tool, text)
     positions = _sections(dump, start)
-    found: list[tuple[Head, Section, list[str], list[str]]] = []
+    found: list[tuple[SectionHead, Section, list[str], list[str]]] = []
     for begin, stop in pairwise([*positions, dump.size]):
         if _cut_header(dump, begin, stop, _FDBS_HEADER):
             continue
@@ -172,13 +173,13 @@ def parse_fdbs_sections(
         top = int(section.lids.max()) if section.lids.size else 0
         faults = [] if whole else ["the last line is cut"]
         found.append(
-            (Head(Guid(int(match.group(1), 16)), None, None, 1, top), section, faults, notes)
+            (SectionHead(Guid(int(match.group(1), 16)), None, None, 1, top), section, faults, notes)
         )
     last = max((head.top for head, *_ in found), default=0)
     tables = [
         build_table(
             tool,
-            Head(head.guid, None, None, 1, last),
+            SectionHead(head.guid, None, None, 1, last),
             section,
             faults=faults,
             absent=False,

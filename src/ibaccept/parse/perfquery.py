@@ -17,8 +17,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ibaccept import counters as table
-from ibaccept.model import Lid
+from ibaccept.fabric import counters as table
+from ibaccept.fabric.model import Lid
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.diags import ROW, is_noise, numbered
 

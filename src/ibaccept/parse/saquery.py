@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from ibaccept.model import Guid, Lid
+from ibaccept.fabric.model import Guid, Lid
 from ibaccept.parse import ParseError
 from ibaccept.parse.diags import is_error, is_noise, numbered
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ibaccept.model import Guid, Lid
+from ibaccept.fabric.model import Guid, Lid
 from ibaccept.parse import ParseError
 from ibaccept.parse.diags import is_noise, numbered
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from ibaccept.model import (
+from ibaccept.fabric.model import (
     UNICAST_LIDS,
     Guid,
     Lid,

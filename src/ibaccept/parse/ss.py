@@ -26,7 +26,7 @@ _LAST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class ListeningSocket:
     """One listening socket.
 
     Attributes:
@@ -38,13 +38,13 @@ class Listener:
     port: int
 
 
-def parse(text: str) -> tuple[Listener, ...]:
+def parse(text: str) -> tuple[ListeningSocket, ...]:
     """Read an output that has its header. Only the header = nothing listens.
 
     Raises:
         ParseError: empty (``ss`` did not run), cut, no header, or a line that is not understood.
     """
-    rows: list[Listener] = []
+    rows: list[ListeningSocket] = []
     header = False
     for number, line in numbered(TOOL, text):
         if not header:
@@ -56,10 +56,10 @@ def parse(text: str) -> tuple[Listener, ...]:
         if match is None or int(match["port"]) > _LAST_PORT:
             raise ParseError(TOOL, "not a row of a listening socket", line=number, text=line)
         address = re.sub(r"[\[\]]", "", match["address"])
-        rows.append(Listener(address, int(match["port"])))
+        rows.append(ListeningSocket(address, int(match["port"])))
     return tuple(rows)
 
 
-def listening_ports(listeners: Iterable[Listener]) -> frozenset[int]:
+def listening_ports(listeners: Iterable[ListeningSocket]) -> frozenset[int]:
     """The ports, whatever the address."""
     return frozenset(listener.port for listener in listeners)

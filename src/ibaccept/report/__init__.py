@@ -5,9 +5,9 @@ shown again from its ``verdicts.json``.
 """
 
 from ibaccept.report.meta import RunMeta
-from ibaccept.report.result import Answer, Counts, NotRun, Result, outcome_of, overall
 from ibaccept.report.terminal import closing_lines, failure_text
 from ibaccept.report.writer import write_all
+from ibaccept.verdict.answer import Answer, Counts, NotRun, Result, outcome_of, overall
 
 __all__ = [
     "Answer",

@@ -28,10 +28,10 @@ from attr import asdict
 from ibaccept.report.json_report import verdict_text
 from ibaccept.report.junit import WIDTH, names, waivers
 from ibaccept.report.meta import RunMeta, epoch
-from ibaccept.report.result import NotRun, Result, outcome_of
 from ibaccept.report.terminal import failure_text
 from ibaccept.report.text import clean, ordered
 from ibaccept.verdict import Outcome, Verdict
+from ibaccept.verdict.answer import NotRun, Result, outcome_of
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:ibaccept:allure")
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
-from ibaccept.evidence import CaptureRef, Counter, RouteRef
 from ibaccept.report.text import clean, count, difference_text
 from ibaccept.verdict import Finding
+from ibaccept.verdict.evidence import CaptureRef, Counter, RouteRef
 
 # Names ClusterShell reads as itself and nothing else: no set operators, groups, ranges or blanks.
 _FOLDS = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*(?:/[0-9]{1,3})?\Z")
@@ -25,7 +25,7 @@ _FOLD_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class GroupedFinding:
     """Subjects whose difference and evidence are identical.
 
     Attributes:
@@ -40,12 +40,12 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FindingGroup:
     """Findings with the same expected and found."""
 
     head: str
     outcome: str
-    entries: tuple[Entry, ...]
+    entries: tuple[GroupedFinding, ...]
 
     @property
     def size(self) -> int:
@@ -96,26 +96,26 @@ def _shapes(findings: Sequence[Finding]) -> Iterable[list[Finding]]:
     return shapes.values()
 
 
-def _entries(findings: Sequence[Finding]) -> tuple[Entry, ...]:
+def _entries(findings: Sequence[Finding]) -> tuple[GroupedFinding, ...]:
     names = Tally(finding.subject.name for finding in findings)
     same: dict[_Evidence, list[Finding]] = {}
     for finding in findings:
         same.setdefault(_evidence(finding), []).append(finding)
-    entries: list[Entry] = []
+    entries: list[GroupedFinding] = []
     for alike in (shape for identical in same.values() for shape in _shapes(identical)):
         folded = fold([f.subject.name for f in alike]) if len(alike) > 1 else None
         if folded is not None:
-            entries.append(Entry(folded, len(alike), alike[0]))
+            entries.append(GroupedFinding(folded, len(alike), alike[0]))
             continue
         for finding in alike:
             name = clean(finding.subject.name) or "(no name)"
             if names[finding.subject.name] > 1 and finding.subject.guids:
                 name += f" ({', '.join(map(clean, finding.subject.guids))})"
-            entries.append(Entry(name, 1, finding))
+            entries.append(GroupedFinding(name, 1, finding))
     return tuple(entries)
 
 
-def group(findings: Iterable[Finding]) -> tuple[Group, ...]:
+def group(findings: Iterable[Finding]) -> tuple[FindingGroup, ...]:
     """Group findings by what was expected and found, in the order they first come.
 
     Failures come before what was not seen, waived findings last.
@@ -126,6 +126,6 @@ def group(findings: Iterable[Finding]) -> tuple[Group, ...]:
         key = (waived, finding.outcome, finding.expected, finding.found, finding.waived or "")
         alike.setdefault(key, []).append(finding)
     return tuple(
-        Group(difference_text(found[0]), "waived" if key[0] else key[1], _entries(found))
+        FindingGroup(difference_text(found[0]), "waived" if key[0] else key[1], _entries(found))
         for key, found in sorted(alike.items(), key=lambda item: (item[0][0], item[0][1] != "fail"))
     )

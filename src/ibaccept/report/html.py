@@ -14,10 +14,8 @@ from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ibaccept.evidence import CaptureRef, Counter, CounterState
-from ibaccept.report.grouping import Entry, group
+from ibaccept.report.grouping import GroupedFinding, group
 from ibaccept.report.meta import RunMeta
-from ibaccept.report.result import Result, outcome_of
 from ibaccept.report.terminal import counts_text
 from ibaccept.report.text import (
     WORDS,
@@ -35,6 +33,8 @@ from ibaccept.report.text import (
     seconds,
 )
 from ibaccept.verdict import Finding, Outcome, Table, Verdict
+from ibaccept.verdict.answer import Result, outcome_of
+from ibaccept.verdict.evidence import CaptureRef, Counter, CounterState
 
 PROVED = 200
 """Entries of a verdict shown with their evidence; the others by name, all in verdicts.json."""
@@ -204,7 +204,7 @@ def _identity(finding: Finding) -> str:
     return ", ".join(map(clean, subject.guids)) + ports
 
 
-def _entry(entry: Entry) -> _Entry:
+def _entry(entry: GroupedFinding) -> _Entry:
     finding = entry.finding
     routes = finding.routes
     return _Entry(

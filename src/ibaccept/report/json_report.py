@@ -18,15 +18,15 @@ from pydantic import TypeAdapter, ValidationError
 
 from ibaccept.errors import IbacceptError
 from ibaccept.report.meta import RunMeta
-from ibaccept.report.result import Answer, Counts, NotRun, Result
 from ibaccept.report.text import ordered
 from ibaccept.verdict import VERDICT, Verdict
+from ibaccept.verdict.answer import Answer, Counts, NotRun, Result
 
 SCHEMA: Literal[1] = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class VerdictsDocument:
     """The whole file. See ``RunMeta`` for the fields that tell of the run.
 
     Attributes:
@@ -54,7 +54,7 @@ class Document:
     not_run: Mapping[str, NotRun] = field(default_factory=dict)
 
 
-_DOCUMENT = TypeAdapter(Document)
+_DOCUMENT = TypeAdapter(VerdictsDocument)
 
 
 def _dump(value: object) -> str:
@@ -84,7 +84,7 @@ def render(verdicts: Iterable[Verdict], meta: RunMeta, result: Result) -> str:
     Raises:
         ValueError: a number is NaN or infinite, which JSON cannot say (absent is None).
     """
-    document = Document(
+    document = VerdictsDocument(
         schema=SCHEMA,
         result=result.answer,
         exit_code=result.exit_code,
@@ -114,7 +114,7 @@ def render(verdicts: Iterable[Verdict], meta: RunMeta, result: Result) -> str:
     )
 
 
-def load_document(path: Path) -> Document:
+def load_document(path: Path) -> VerdictsDocument:
     """Read a verdicts.json back, whole.
 
     Raises:

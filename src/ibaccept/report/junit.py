@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
 from ibaccept.report.meta import RunMeta
-from ibaccept.report.result import NotRun, Result, outcome_of
 from ibaccept.report.terminal import failure_text
 from ibaccept.report.text import clean, coverage_text, ordered
 from ibaccept.verdict import Finding, Outcome, Verdict
+from ibaccept.verdict.answer import NotRun, Result, outcome_of
 
 WIDTH = 100
 

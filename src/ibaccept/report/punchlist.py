@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
-from ibaccept.report.result import outcome_of
 from ibaccept.report.text import capture_place, clean, ordered
 from ibaccept.verdict import Finding, Outcome, Subject, Verdict
+from ibaccept.verdict.answer import outcome_of
 
 HEADER = (
     "id",

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 
 from rich.cells import cell_len
 
-from ibaccept.report.grouping import Entry, Group, group
+from ibaccept.report.grouping import FindingGroup, GroupedFinding, group
 from ibaccept.report.meta import RunMeta
-from ibaccept.report.result import NotRun, Result, outcome_of
 from ibaccept.report.text import (
     WORDS,
     by_port,
@@ -29,6 +28,7 @@ from ibaccept.report.text import (
     squeeze,
 )
 from ibaccept.verdict import Finding, Outcome, Table, Verdict
+from ibaccept.verdict.answer import NotRun, Result, outcome_of
 
 GROUPS = 10
 """Different differences shown for a verdict."""
@@ -163,7 +163,7 @@ def _sentence(verdict: Verdict, width: int, paint: _Paint) -> list[str]:
     return [paint(text, "strong"), paint(source, "quiet").rjust(max(width, 0))]
 
 
-def _group(shown: Group, paint: _Paint) -> Iterator[str]:
+def _group(shown: FindingGroup, paint: _Paint) -> Iterator[str]:
     yield "  " + paint(f"{shown.head}:", shown.outcome)
     for entry in shown.entries[:SUBJECTS]:
         yield from _entry(entry, paint)
@@ -172,7 +172,7 @@ def _group(shown: Group, paint: _Paint) -> Iterator[str]:
         yield f"    ... and {count(hidden)} more, {ELSEWHERE}"
 
 
-def _entry(entry: Entry, paint: _Paint) -> Iterator[str]:
+def _entry(entry: GroupedFinding, paint: _Paint) -> Iterator[str]:
     yield "    " + paint(entry.name, "strong")
     for label, lines in _proof(entry.finding):
         for number, line in enumerate(lines):

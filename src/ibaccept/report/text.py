@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ibaccept.evidence import CaptureRef, Counter, CounterState, RouteExample, RouteRef
 from ibaccept.verdict import Finding, Outcome, Verdict
+from ibaccept.verdict.evidence import CaptureRef, Counter, CounterState, RouteExample, RouteRef
 
 # Control characters (terminal escapes), separators that break a line, marks that reorder or hide
 # what is read, surrogates (bytes that were not UTF-8), and code points XML 1.0 forbids.

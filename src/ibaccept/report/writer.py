@@ -12,8 +12,8 @@ from pathlib import Path
 from ibaccept.errors import IbacceptError
 from ibaccept.report import allure, html, json_report, junit, punchlist
 from ibaccept.report.meta import RunMeta
-from ibaccept.report.result import NotRun, Result, overall
 from ibaccept.verdict import Verdict
+from ibaccept.verdict.answer import NotRun, Result, overall
 
 LATEST = "latest"
 _RUN_NAME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{6}Z-")

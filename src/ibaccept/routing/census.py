@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ibaccept.parse.lft import NO_ENTRY
+from ibaccept.fabric.lft import NO_ENTRY
 from ibaccept.routing.tables import DEAD_END, DELIVERED, PORTS, Tables
 from ibaccept.routing.trees import LOOP, Trees, chunks
 
@@ -50,7 +50,7 @@ class Senders:
         return flow
 
 
-class Tally:
+class RouteTally:
     """What became of pairs.
 
     Attributes:
@@ -104,7 +104,7 @@ class Census:
         width: port numbers in use, plus one.
     """
 
-    tally: Tally
+    tally: RouteTally
     pairs: Ints
     lids: Ints
     sent: Ints
@@ -118,7 +118,7 @@ def census(tables: Tables, senders: Senders) -> Census:
     count = len(cabling.switches)
     leads = cabling.target[:, :NO_ENTRY] != count + DEAD_END
     width = max(np.flatnonzero(leads.any(axis=0)).tolist(), default=0) + 1
-    tally = Tally(count)
+    tally = RouteTally(count)
     pairs = np.zeros(count * PORTS, dtype=np.int64)
     lids = np.zeros(count * PORTS, dtype=np.int64)
     sent = np.zeros(len(cabling.endpoints), dtype=np.int64)

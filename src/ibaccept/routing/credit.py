@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ibaccept.model import PortId
+from ibaccept.fabric.model import PortId
 from ibaccept.routing.paths import Route, Routes
 from ibaccept.routing.tables import DELIVERED
 from ibaccept.routing.trees import chunks

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ibaccept.errors import InputError
-from ibaccept.evidence import RouteRef
-from ibaccept.model import PortId
+from ibaccept.fabric.model import PortId
 from ibaccept.routing.paths import Routes
 from ibaccept.routing.tables import DELIVERED, WRONG_PORT
 from ibaccept.routing.trees import chunks
+from ibaccept.verdict.evidence import RouteRef
 
 Ints = NDArray[np.int64]
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ibaccept.routing.tables import Cabling
+from ibaccept.routing.tables import CablingArrays
 
 Kind = tuple[int, ...]
 """Ports of a switch that some destinations may use."""
@@ -51,7 +51,7 @@ class Level:
 class Usable:
     """Usable ports of every switch towards some destination switches."""
 
-    def __init__(self, cabling: Cabling, leaves: NDArray[np.int64]) -> None:
+    def __init__(self, cabling: CablingArrays, leaves: NDArray[np.int64]) -> None:
         """Measure the distances of every switch to the switches ``leaves`` (ascending)."""
         count = len(cabling.switches)
         self._cabling = cabling

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ibaccept.model import Guid, PortId
+from ibaccept.fabric.model import Guid, PortId
 from ibaccept.routing.census import Senders, accumulate
 from ibaccept.routing.paths import Routes
-from ibaccept.routing.tables import DELIVERED, Cabling
+from ibaccept.routing.tables import DELIVERED, CablingArrays
 from ibaccept.routing.trees import chunks
 
 
@@ -146,7 +146,7 @@ def _last_hops(
     return found
 
 
-def _distances(cabling: Cabling, switches: NDArray[np.int64]) -> NDArray[np.float64]:
+def _distances(cabling: CablingArrays, switches: NDArray[np.int64]) -> NDArray[np.float64]:
     """Cables from each of ``switches`` to every switch, shape (given, all)."""
     count = len(cabling.switches)
     switch, port = np.nonzero(cabling.isl)
@@ -158,7 +158,9 @@ def _distances(cabling: Cabling, switches: NDArray[np.int64]) -> NDArray[np.floa
     return away
 
 
-def _cables(cabling: Cabling, number: int, away: NDArray[np.float64]) -> list[tuple[int, int]]:
+def _cables(
+    cabling: CablingArrays, number: int, away: NDArray[np.float64]
+) -> list[tuple[int, int]]:
     """(Switch before, its port) of every cable that is on a shortest way from all senders."""
     switch, port = np.nonzero(cabling.isl & (cabling.target == number))
     good = (away[:, switch] + 1 == away[:, number][:, None]).all(axis=0)

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ibaccept.errors import InputError
-from ibaccept.evidence import RouteExample
-from ibaccept.model import Fabric, PortId
-from ibaccept.parse.lft import SwitchTable
-from ibaccept.routing.census import Census, Senders, Tally, census
+from ibaccept.fabric.lft import SwitchTable
+from ibaccept.fabric.model import Fabric, PortId
+from ibaccept.routing.census import Census, RouteTally, Senders, census
 from ibaccept.routing.route import CODES, Disposition, Reach, Route, Walk, reach_from
-from ibaccept.routing.tables import DELIVERED, Cabling, Tables
+from ibaccept.routing.tables import DELIVERED, CablingArrays, Tables
 from ibaccept.routing.trees import Trees, chunks, trees
+from ibaccept.verdict.evidence import RouteExample
 
 EXAMPLES = 8
 """Undelivered routes shown whole; the counts tell how many there are."""
@@ -42,11 +42,11 @@ class Routes:
 
     fabric: Fabric
     tables: Sequence[SwitchTable]
-    cabling: Cabling = field(init=False)
+    cabling: CablingArrays = field(init=False)
     lfts: Tables = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cabling = Cabling(self.fabric)
+        self.cabling = CablingArrays(self.fabric)
         self.lfts = Tables(self.cabling, self.tables)
 
     @property
@@ -247,13 +247,13 @@ class Routes:
         for lid in targets:
             self._endpoint(lid)
         senders = Senders(self.lfts, sources, self.attached)
-        tally = Tally(len(self.cabling.switches))
+        tally = RouteTally(len(self.cabling.switches))
         lids = np.array(targets, dtype=np.int64)
         for part in chunks(self.lfts, lids):
             tally.add(part, senders.pairs(part))
         return self._reach(tally, senders, lids)
 
-    def _reach(self, tally: Tally, senders: Senders, lids: NDArray[np.int64]) -> Reach:
+    def _reach(self, tally: RouteTally, senders: Senders, lids: NDArray[np.int64]) -> Reach:
         """Add the pairs of senders outside all switches, and whole routes as examples."""
         counts = tally.counts.copy()
         strays: list[Route] = []

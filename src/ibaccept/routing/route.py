@@ -8,18 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ibaccept.evidence import RouteExample
-from ibaccept.model import PortId
-from ibaccept.parse.lft import NO_ENTRY
-from ibaccept.routing.tables import (
-    DEAD_END,
-    DELIVERED,
-    NO_ROUTE,
-    UNKNOWN,
-    WRONG_PORT,
-    Tables,
-)
+from ibaccept.fabric.lft import NO_ENTRY
+from ibaccept.fabric.model import PortId
+from ibaccept.routing.tables import DEAD_END, DELIVERED, NO_ROUTE, UNKNOWN, WRONG_PORT, Tables
 from ibaccept.routing.trees import LOOP
+from ibaccept.verdict.evidence import RouteExample
 
 
 class Disposition(enum.StrEnum):

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ibaccept.model import Guid, PortId
+from ibaccept.fabric.model import Guid, PortId
 from ibaccept.routing.census import Senders
 from ibaccept.routing.groups import Kind, Level, Usable, levels
 from ibaccept.routing.paths import Reach, Routes

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ibaccept.model import Fabric, Guid, NodeType, PortId
-from ibaccept.parse.lft import NO_ENTRY, SwitchTable
+from ibaccept.fabric.lft import NO_ENTRY, SwitchTable
+from ibaccept.fabric.model import Fabric, Guid, NodeType, PortId
 
 PORTS = 256
 """Port numbers a table can hold, 0 to 255."""
@@ -52,7 +52,7 @@ class Endpoint:
     peer: int = -1
 
 
-class Cabling:
+class CablingArrays:
     """Numbers for the switches and endpoints of a fabric, and where each port leads.
 
     Attributes:
@@ -190,7 +190,7 @@ class Tables:
         problems: why entries are unknown, a sentence each.
     """
 
-    def __init__(self, cabling: Cabling, tables: Iterable[SwitchTable]) -> None:
+    def __init__(self, cabling: CablingArrays, tables: Iterable[SwitchTable]) -> None:
         """Lay the tables out.
 
         A switch without a table is unknown for every LID. A table of a switch the sweep did not

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ibaccept.bundle import Bundle, CapturedError, CapturedResult, Entry, load
 from ibaccept.transport import Argv, CommandResult, Hold, Host, Running, Transport, TransportError
+from ibaccept.transport.captures import Bundle, CapturedError, CapturedResult, Entry, load
 from ibaccept.transport.fanout import Job, run_each
 
 

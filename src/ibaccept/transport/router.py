@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ibaccept.transport import (
-    CommandResult,
-    Hold,
-    Host,
-    Permit,
-    Running,
-    Transport,
-    TransportError,
-)
+from ibaccept.transport import CommandResult, Hold, Host, Permit, Running, Transport, TransportError
 from ibaccept.transport.fanout import Job, check_permitted, run_each
 from ibaccept.transport.local import LocalTransport
 from ibaccept.transport.ssh import SshTransport

@@ -15,7 +15,7 @@ from _signal import (  # type: ignore[import-not-found]  # no stubs; 'signal' im
     signal,
 )
 
-from .link import Link
+from .link import PlaneLink
 
 VERSION = "fio-3.33"
 MOUNT = "IBACCEPT_LAB_MOUNT"
@@ -239,7 +239,7 @@ def main() -> int:
     timed = "time_based" in given
     limit = given.get("runtime", "0").rstrip("s")
     request = (given["rw"], 0 if timed else total, limit)
-    end = Link().ask("file", os.getpid(), "fio", *request)
+    end = PlaneLink().ask("file", os.getpid(), "fio", *request)
     if end[0] == "error":
         number, text = ERRORS[end[1]]
         name = f"{given['directory']}/{given['name']}.0.0"

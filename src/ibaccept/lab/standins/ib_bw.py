@@ -14,7 +14,7 @@ from _signal import (  # type: ignore[import-not-found]  # no stubs; 'signal' im
     signal,
 )
 
-from .link import Link
+from .link import PlaneLink
 
 VERSION = "6.06"
 """What the real one prints; its package says 4.5."""
@@ -197,7 +197,7 @@ def _c_hex(value: int, width: int) -> str:
     return f"{value:#0{width}x}" if value else "0" * width
 
 
-def serve(test: Test, link: Link) -> int:
+def serve(test: Test, link: PlaneLink) -> int:
     """The server: waits for one client, measures with it, ends."""
     test.out.append(BANNER)
     answer = link.ask("listen", os.getpid(), test.tool, test.port)
@@ -218,7 +218,7 @@ def serve(test: Test, link: Link) -> int:
     return _lost("to")
 
 
-def measure(test: Test, link: Link) -> int:
+def measure(test: Test, link: PlaneLink) -> int:
     """The client: connects, measures, prints."""
     request = (
         *(test.target, test.port, test.qps, test.size),
@@ -284,7 +284,7 @@ def main(tool: str) -> int:
     if test.seconds and test.seconds <= 2 * test.margin:
         sys.stderr.write(" please check that DURATION > 2*MARGIN\n")
         return 1
-    code = measure(test, Link()) if test.target else serve(test, Link())
+    code = measure(test, PlaneLink()) if test.target else serve(test, PlaneLink())
     # At the end, as the real one's buffer is: a server that waits has printed nothing.
     sys.stdout.write("".join(test.out))
     sys.stdout.flush()

@@ -10,7 +10,7 @@ SOCKET = "IBACCEPT_LAB_PLANE"
 HOST = "IBACCEPT_LAB_HOST"
 
 
-class Link:
+class PlaneLink:
     """One connection; the data plane forgets the stand-in when it closes."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from .link import Link
+from .link import PlaneLink
 
 SSH = 22
 
@@ -29,7 +29,7 @@ def main() -> int:
         return 255
     text = " ".join(word for word in words if not word.startswith("-"))
     wanted = "".join(c for c in text if c.isdecimal())
-    every = {SSH: 128, **dict.fromkeys(map(int, Link().ask("ports")[1:]), 1)}
+    every = {SSH: 128, **dict.fromkeys(map(int, PlaneLink().ask("ports")[1:]), 1)}
     ports = [port for port in sorted(every) if not wanted or port == int(wanted)]
     heading = 0 if "H" in letters else len("Port")
     width = max([heading, *(len(str(port)) for port in ports)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from ibaccept.model import Guid, NodeType, Speed
+from ibaccept.fabric.model import Guid, NodeType, Speed
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.diags import refuse_long_numbers
 from ibaccept.parse.ibnetdiscover._records import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ibaccept.model import Guid, NodeType
+from ibaccept.fabric.model import Guid, NodeType
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.diags import refuse_long_numbers
 from ibaccept.parse.ibnetdiscover._records import (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ibaccept.model import UNICAST_LIDS, Guid, Lid, NodeType, Speed, Width
+from ibaccept.fabric.model import UNICAST_LIDS, Guid, Lid, NodeType, Speed, Width
 from ibaccept.parse import ParseError, ParseWarning
 
 TOOL = "ibnetdiscover"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ibaccept.model import Lid
+from ibaccept.fabric.model import Lid
 from ibaccept.parse import ParseWarning
 
 TOOL = "perftest"

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ibaccept.model import Lid
+from ibaccept.fabric.model import Lid
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.diags import numbered
 from ibaccept.parse.perftest.row import (

@@ -1,0 +1,117 @@
+"""Expectations about which port is cabled to which."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from ibaccept.checks.base import Area, Expectation
+from ibaccept.checks.links import ANOTHER_LOOK
+from ibaccept.checks.proof import Aspect
+from ibaccept.observe.cabling import CableDifference, PlacedCable, compare, locate
+from ibaccept.observe.snapshot import Gap, Snapshot
+from ibaccept.site.fields import Text
+from ibaccept.site.plan import Plan, PlannedCable
+from ibaccept.verdict import Different, Unseen
+
+
+class Cabling(Expectation):
+    """The fabric is cabled as planned.
+
+    Missing, extra, moved and swapped cables are told with both ends; a swap is told as one. A
+    cable that the plan does not name is extra where it takes a planned port, joins two planned
+    nodes, or joins such types of nodes as the plan has cables between.
+
+    ```yaml
+    - id: all-cabled
+      kind: cabling
+      plan: inventory/cables.csv
+      extra: allowed
+    ```
+    """
+
+    area: ClassVar[Area] = "cabling"
+
+    kind: Literal["cabling"]
+    plan: Text = Field(
+        description="CSV file or the folder of an earlier run, relative to the expectations file"
+    )
+    extra: Literal["refused", "allowed"] = Field(
+        default="refused", description="cables that the plan does not name"
+    )
+    each: Literal["cable"] | None = Field(default=None, description="one item per planned cable")
+
+
+IN_PLACE = "in place"
+
+
+def cables_of(
+    snapshot: Snapshot, plan: Plan, expected: Cabling, cable: PlannedCable | None
+) -> list[Any]:
+    """What is judged: a difference stands for its planned cables, the others are in place.
+
+    With ``each: cable`` every planned cable is an item of its own, and one more (``cable`` is
+    None) is about the cables that nobody planned.
+
+    Raises:
+        NotSeenError: the fabric was not seen.
+        InputError: a name in the plan that is misspelt or names several nodes.
+    """
+    differences = [
+        difference
+        for difference in compare(plan, snapshot.fabric)
+        if difference.kind != "extra" or expected.extra == "refused"
+    ]
+    about: dict[PlannedCable, CableDifference] = {}
+    for difference in differences:
+        for planned in difference.planned:
+            about[planned.planned] = difference
+    if cable is not None:
+        return [about[cable] if cable in about else _located(plan, snapshot, cable)]
+    extras = [difference for difference in differences if not difference.planned]
+    if expected.each is not None:
+        others = Aspect("cables", "cables that the plan does not name", command="iblinkinfo --line")
+        unplanned: list[Any] = [*extras]
+        return [*(unplanned or [others]), *snapshot.gaps]
+    told: set[int] = set()
+    items: list[Any] = []
+    for located in locate(plan, snapshot.fabric):
+        found = about.get(located.planned)
+        if found is None:
+            items.append(located)
+        elif id(found) not in told:
+            told.add(id(found))
+            items.append(found)
+    items += extras
+    # Without the nodes that did not answer, a cable at them is neither there nor missing; compare
+    # calls those unseen. Other gaps cannot hide a planned cable, but may hide an extra one.
+    return [*items, *snapshot.gaps] if expected.extra == "refused" else items
+
+
+def _located(plan: Plan, snapshot: Snapshot, cable: PlannedCable) -> PlacedCable:
+    return next(c for c in locate(plan, snapshot.fabric) if c.planned == cable)
+
+
+def cabling_of(item: Any, *, gaps: bool) -> str | Different | Unseen:
+    """``in place``, what differs from the plan, or what was not seen.
+
+    Args:
+        item: from ``cables_of``.
+        gaps: nodes did not answer the sweep, so that "not there" proves nothing by itself.
+    """
+    match item:
+        case CableDifference(kind="unseen"):
+            return Unseen(item.text, ANOTHER_LOOK)
+        case CableDifference(kind="missing") if gaps and not all(c.is_absent for c in item.planned):
+            return Unseen(f"{item.text}, but the sweep was not whole", ANOTHER_LOOK)
+        case CableDifference():
+            return Different(item.text, item.expected)
+        case PlacedCable():
+            return IN_PLACE if item.is_there else Unseen(item.state_text(), ANOTHER_LOOK)
+        case Aspect():
+            return IN_PLACE
+        case Gap():
+            return Unseen(item.reason, ANOTHER_LOOK)
+        case _:
+            raise TypeError(f"{type(item).__name__} is no cable")

@@ -1,0 +1,201 @@
+"""Expectations about error counters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, field_validator
+
+from ibaccept.checks.base import Area, Expectation
+from ibaccept.checks.links import BOTH_ENDS, SHORT, SLACK, _absent, ports_of
+from ibaccept.checks.selector import AbsentNode, LinkSelector
+from ibaccept.fabric.counters import COUNTERS, FAULT_COUNTERS, WIDTH
+from ibaccept.fabric.model import PortId
+from ibaccept.fabric.units import Duration
+from ibaccept.observe.snapshot import Gap, Snapshot, Window
+from ibaccept.site.fields import Count, CounterName
+from ibaccept.verdict import Different, Unseen
+from ibaccept.verdict.absence import NotSeen, NotSeenError
+from ibaccept.verdict.evidence import Counter, CounterState
+
+LONGEST_WINDOW = 24 * 3600.0
+
+
+def _window(value: object) -> Duration | Literal["load"]:
+    if value == "load":
+        return "load"
+    if isinstance(value, Duration):
+        return value
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"must be a duration or load, not {value!r}")  # noqa: TRY004 - pydantic reports ValueErrors
+    duration = Duration.parse(str(value))
+    if not 1 <= duration.seconds <= LONGEST_WINDOW:
+        raise ValueError(f"{value!r} is not between 1s and 24h")
+    return duration
+
+
+CounterWindow = Annotated[
+    Duration | Literal["load"],
+    PlainValidator(_window),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema(
+        {"anyOf": [{"const": "load"}, {"type": "string", "pattern": r"^\d+(\.\d+)?\s*(ms|s|m|h)$"}]}
+    ),
+]
+
+
+class ErrorCounters(Expectation):
+    """No error counter grows beyond its limit.
+
+    Two readings are compared; nothing is cleared. A counter without a limit of its own may not
+    grow at all if it counts faults of the link, and is shown but not judged if its cause lies
+    elsewhere (PortRcvRemotePhysicalErrors, PortRcvSwitchRelayErrors, VL15Dropped, QP1Dropped,
+    PortXmitWait). A saturated, cleared or unsupported counter is an error, never a pass.
+
+    ```yaml
+    - id: no-errors
+      kind: error-counters
+      links: all
+      window: 60s
+    - id: few-symbol-errors
+      kind: error-counters
+      links: isl
+      window: 10m
+      limits: {SymbolErrorCounter: 10}
+    ```
+    """
+
+    area: ClassVar[Area] = "counters"
+
+    kind: Literal["error-counters"]
+    links: LinkSelector
+    window: CounterWindow = Field(
+        description="time between the readings; load = during the load runs"
+    )
+    limits: Mapping[CounterName, Count] = Field(
+        default={}, description="growth allowed within the window, by counter"
+    )
+    each: Literal["cable"] | None = Field(
+        default=None, description="one item per planned cable; needs an entry of kind cabling"
+    )
+
+    @field_validator("limits")
+    @classmethod
+    def _can_be_exceeded(cls, value: Mapping[str, int]) -> Mapping[str, int]:
+        for name, limit in value.items():
+            most = (1 << WIDTH[name]) - 1
+            if limit >= most:
+                raise ValueError(
+                    f"{name} has {WIDTH[name]} bits and stands still at {most}, so it can never "
+                    f"grow by more than {limit}; give a limit that can be exceeded"
+                )
+        return value
+
+    @property
+    def is_under_load(self) -> bool:
+        """True with ``window: load``."""
+        return self.window == "load"
+
+    @property
+    def window_text(self) -> str:
+        """``60s``, or ``the load runs``."""
+        return "the load runs" if self.window == "load" else str(self.window)
+
+    def limit(self, counter: str) -> int | None:
+        """Growth allowed; None for a counter that is only shown."""
+        if counter in self.limits:
+            return self.limits[counter]
+        return 0 if counter in FAULT_COUNTERS else None
+
+
+def growth_of(
+    snapshot: Snapshot, window: Window, expected: ErrorCounters
+) -> Callable[[Any], str | Unseen | Different]:
+    """Judges the counters of both ends of an item over a window.
+
+    Returns:
+        A function of the item: ``"within limits"``, what grew beyond its limit, or what could not
+        be judged. Growth that is proven is told also where another counter could not be judged.
+    """
+    judged = [(name, limit) for name in COUNTERS if (limit := expected.limit(name)) is not None]
+    always = all(COUNTERS[name].cap_bit is None for name, _ in judged)
+
+    def growth(item: Any) -> str | Unseen | Different:
+        if isinstance(item, Gap | AbsentNode):
+            return _absent(item)
+        ports = [port for port in ports_of(item) if snapshot.fabric.port(port) is not None]
+        grown, unclear = [], []
+        if len(ports) < BOTH_ENDS:
+            unclear.append(f"not seen at both ends: {item.state_text()}")
+        for port in ports:
+            if always and window.is_clean(port):
+                continue
+            label = snapshot.fabric.port_name(port)
+            for name, limit in judged:
+                wrong, unknown = _growth(window, port, label, name, limit)
+                grown += wrong
+                unclear += unknown
+        if grown:
+            return Different("; ".join(grown))
+        if unclear:
+            return Unseen("; ".join(dict.fromkeys(unclear)), "read the port again in a new window")
+        return WITHIN
+
+    return growth
+
+
+WITHIN = "within limits"
+
+
+def _growth(
+    window: Window, port: PortId, label: str, name: str, limit: int
+) -> tuple[list[str], list[str]]:
+    """What one counter grew beyond its limit, and what of it could not be judged."""
+    counter = window.counter(port, name, label=label)
+    if counter.delta is None:
+        return [], [_unclear(counter, window, port)]
+    return ([_grown(counter, limit)] if counter.delta > limit else []), []
+
+
+def _grown(counter: Counter, limit: int) -> str:
+    over = f", limit {limit}" if limit else ""
+    return f"{counter.port} {counter.name} +{counter.delta}{_in(counter)}{over}"
+
+
+def _in(counter: Counter) -> str:
+    return f" in {counter.seconds:.0f} s" if counter.seconds is not None else ""
+
+
+def _unclear(counter: Counter, window: Window, port: PortId) -> str:
+    where = f"{counter.port} {counter.name}"
+    if counter.state is CounterState.SATURATED:
+        return f"{where} is saturated at {(1 << counter.bits) - 1}: it can no longer grow"
+    if counter.state is CounterState.CLEARED:
+        return (
+            f"{where} fell from {counter.before} to {counter.after}: somebody cleared it within "
+            "the window"
+        )
+    return window.why_unread(port, counter.name)
+
+
+def window_of(snapshot: Snapshot, expected: ErrorCounters) -> Window:
+    """The two sweeps an entry compares.
+
+    Raises:
+        NotSeenError: one of them could not be made.
+    """
+    assert not isinstance(expected.window, str)  # noqa: S101 - load entries have their own test
+    ordered = expected.window.seconds
+    window = snapshot.window(ordered)
+    if window.between is None or window.between < ordered * SHORT - SLACK:
+        # A replay can be asked for a longer window than was waited for.
+        shown = "an unknown time" if window.between is None else f"{window.between:.1f} s"
+        raise NotSeenError(
+            NotSeen(
+                f"a window of {expected.window}",
+                f"the two readings are {shown} apart, the entry orders {expected.window}",
+                "look at the fabric again with this window",
+            )
+        )
+    return window

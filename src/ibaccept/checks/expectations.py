@@ -1,0 +1,385 @@
+"""expectations.yaml as a whole: read, and refused with every problem before any connection."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ibaccept.checks.base import Expectation
+from ibaccept.checks.cabling import Cabling
+from ibaccept.checks.catalogue import kinds
+from ibaccept.checks.routes.kinds import LidSpread
+from ibaccept.checks.throughput.kinds import RdmaCeiling
+from ibaccept.errors import InputError, InputProblemsError
+from ibaccept.fabric import units
+from ibaccept.fabric.model import Fabric, Rate
+from ibaccept.fabric.suggest import did_you_mean
+from ibaccept.parse import ParseError, adaptive
+from ibaccept.site.adaptive import AdaptiveRouting, FileSign, kept_name
+from ibaccept.site.inventory import Inventory
+from ibaccept.site.plan import Plan
+from ibaccept.site.problems import sentences
+from ibaccept.site.settings import JobSetting, Settings, Waiver, Workloads
+from ibaccept.site.yamlfile import Document, Where, load
+from ibaccept.verdict.evidence import CaptureRef
+
+E = TypeVar("E", bound=Expectation)
+LoadFabric = Callable[[Path], Fabric]
+"""Reads the fabric of an earlier run's folder."""
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """The accepted file.
+
+    Attributes:
+        file: how messages call it.
+        entries: in the file's order.
+        lines: line of each entry, by id.
+        plans: cabling plans by the text of ``plan:``; folders of earlier runs are in it only
+            where the loader was given a way to read them.
+        job_lines: line of the job's ``clients`` and ``storage``.
+        adaptive_routing: what the file and its ``subnet_files`` say.
+    """
+
+    file: str
+    fabric: str
+    entries: tuple[Expectation, ...]
+    lines: Mapping[str, int]
+    version: int = 1
+    adaptive_routing: AdaptiveRouting = field(default_factory=AdaptiveRouting)
+    ceilings: Mapping[Rate, units.Bandwidth] | Literal["measure"] | None = None
+    job: JobSetting | None = None
+    workloads: Workloads = field(default_factory=Workloads)
+    waivers: tuple[Waiver, ...] = ()
+    plans: Mapping[str, Plan] = field(default_factory=dict)
+    job_lines: Mapping[str, int] = field(default_factory=dict)
+
+    def line_of(self, entry_id: str) -> int:
+        """Line of an entry.
+
+        Raises:
+            KeyError: no such entry.
+        """
+        return self.lines[entry_id]
+
+    def source(self, entry: Expectation) -> str:
+        """``expectations.yaml:9``."""
+        return f"{self.file}:{self.lines[entry.id]}"
+
+    def of_kind(self, kind: type[E]) -> tuple[E, ...]:
+        """Entries of one class, in the file's order."""
+        return tuple(entry for entry in self.entries if isinstance(entry, kind))
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of the first cabling entry: what ``links:`` and ``each: cable`` go by."""
+        return next((self.plans.get(entry.plan) for entry in self.of_kind(Cabling)), None)
+
+    def check(self, inventory: Inventory) -> None:
+        """Hold the names of the file against an inventory.
+
+        Raises:
+            InputError: every name that is not there and every group that is empty.
+        """
+        problems = []
+        if self.job is not None:
+            for role, text in (("clients", self.job.clients), ("storage", self.job.storage)):
+                try:
+                    inventory.node_set(text)
+                except InputError as error:
+                    where = f"{self.file}:{self.job_lines.get(role, 1)}"
+                    problems.append(f"{where}: job.{role}: {error}")
+        for entry in self.entries:
+            empty = [
+                text
+                for text in dict.fromkeys(node_names(entry))
+                if not (isinstance(entry, LidSpread) and text in {"clients", "storage"})
+                if text in inventory.groups and not inventory.groups[text]
+            ]
+            problems += [
+                f"{self.source(entry)}: {entry.id}: the group {text!r} is empty in {inventory.file}"
+                for text in empty
+            ]
+        if problems:
+            raise InputProblemsError(problems)
+
+
+def node_names(value: Any) -> Iterator[str]:
+    """Every group, pattern or node set an entry (or a selector) names."""
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            part = getattr(value, name)
+            if name in {"between", "group"}:
+                yield from part or ()
+            elif (name in {"nodes", "lids"}) and part is not None:
+                yield part
+            elif isinstance(part, BaseModel):
+                yield from node_names(part)
+
+
+def load_expectations(
+    path: Path,
+    *,
+    name: str | None = None,
+    load_fabric: LoadFabric | None = None,
+    plan_files: Mapping[str, Path] | None = None,
+) -> Expectations:
+    """Read expectations.yaml; nothing is accepted unless all of it is right.
+
+    Args:
+        path: the file. Plans and recorded results are relative to its folder.
+        name: how messages call it, default the path as given.
+        load_fabric: reads the folder of an earlier run given as a plan.
+        plan_files: where a plan or a subnet file is, by its text in the file, where not below
+            ``path``'s folder (the copies in the folder of a run).
+
+    Raises:
+        InputError: every problem, a sentence each.
+    """
+    return read_expectations(
+        load(path, name=name),
+        folder=path.parent,
+        load_fabric=load_fabric,
+        plan_files=plan_files,
+    )
+
+
+def read_expectations(
+    document: Document,
+    *,
+    folder: Path,
+    load_fabric: LoadFabric | None = None,
+    plan_files: Mapping[str, Path] | None = None,
+) -> Expectations:
+    """As ``load_expectations``, from a loaded document.
+
+    Raises:
+        InputError: every problem, a sentence each.
+    """
+    return _Reader(document, folder, load_fabric, plan_files or {}).read()
+
+
+@dataclass
+class _Reader:
+    document: Document
+    folder: Path
+    load_fabric: LoadFabric | None
+    plan_files: Mapping[str, Path]
+    problems: list[str] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
+    plans: dict[str, Plan] = field(default_factory=dict)
+
+    def read(self) -> Expectations:
+        raw = self.document.value
+        if not isinstance(raw, dict):
+            raise InputError(
+                self.document.problem((), "must be a mapping with version, fabric and expect")
+            )
+        self.no_nulls(raw, ())
+        head: Settings | None = None
+        try:
+            head = Settings.model_validate(raw)
+        except ValidationError as error:
+            self.problems += sentences(error, self.document, (), Settings)
+        listed = raw.get("expect")
+        entries = []
+        if isinstance(listed, list):
+            if not listed:
+                self.problem(("expect",), "expect: there is no entry, so nothing would be judged")
+            entries = [self.entry(value, ("expect", n)) for n, value in enumerate(listed)]
+        accepted = tuple(entry for entry in entries if entry is not None)
+        for n, entry in enumerate(entries):
+            if entry is not None:
+                self.files(entry, ("expect", n))
+        if head is not None:
+            self.together(head, accepted, entries)
+        routing = AdaptiveRouting() if head is None else self.adaptive(head)
+        if self.problems or head is None:
+            raise InputProblemsError(sorted(self.problems, key=self.order))
+        return Expectations(
+            self.document.file,
+            head.fabric,
+            accepted,
+            self.lines,
+            head.version,
+            routing,
+            head.ceilings,
+            head.job,
+            head.workloads,
+            head.waivers,
+            self.plans,
+            {role: self.document.line(("job", role)) for role in JobSetting.model_fields},
+        )
+
+    def problem(self, where: Where, sentence: str) -> None:
+        self.problems.append(self.document.problem(where, sentence))
+
+    def no_nulls(self, value: Any, where: Where) -> None:
+        """A key without a value would order nothing and pass; it is refused."""
+        if value is None:
+            name = ".".join(str(part) for part in where if not isinstance(part, int))
+            self.problem(
+                where, f"{name.removeprefix('expect.')} has no value; give one or leave it out"
+            )
+        elif isinstance(value, dict):
+            for key, part in value.items():
+                self.no_nulls(part, (*where, key))
+        elif isinstance(value, list):
+            for n, part in enumerate(value):
+                self.no_nulls(part, (*where, n))
+
+    def order(self, problem: str) -> tuple[bool, int]:
+        """By line; problems of other files (plans) last."""
+        own = re.match(re.escape(self.document.file) + r":(\d+): ", problem)
+        return (own is None, int(own.group(1)) if own else 0)
+
+    def entry(self, value: Any, where: Where) -> Expectation | None:
+        if not isinstance(value, dict):
+            if value is not None:
+                self.problem(where, f"an entry is a mapping with id and kind, not {value!r}")
+            return None
+        subject = self.identity(value.get("id"), (*where, "id"))
+        cls = self.kind(value, where, subject)
+        if cls is None:
+            return None
+        try:
+            return cls.model_validate(value)
+        except ValidationError as error:
+            self.problems += sentences(error, self.document, where, cls, subject)
+            return None
+
+    def identity(self, entry_id: Any, where: Where) -> str:
+        """Take an id down; gives how sentences about its entry start."""
+        if not isinstance(entry_id, str):
+            return ""
+        if entry_id in self.lines:
+            first = self.lines[entry_id]
+            self.problem(where, f"the id {entry_id!r} is already used in line {first}")
+        self.lines.setdefault(entry_id, self.document.line(where))
+        return f"{entry_id}: "
+
+    def kind(
+        self, value: Mapping[str, Any], where: Where, subject: str
+    ) -> type[Expectation] | None:
+        if "kind" not in value:
+            self.problem(where, f"{subject}the key 'kind' is missing")
+            return None
+        name = value["kind"]
+        cls = kinds().get(name) if isinstance(name, str) else None
+        if cls is None and name is not None:
+            near = did_you_mean(str(name), kinds())
+            self.problem((*where, "kind"), f"{subject}unknown kind {name!r}{near}")
+        return cls
+
+    def files(self, entry: Expectation, where: Where) -> None:
+        """Read the plan an entry names."""
+        if not isinstance(entry, Cabling) or entry.plan in self.plans:
+            return
+        try:
+            plan = self.plan(entry.plan)
+        except InputProblemsError as error:
+            self.problems += error.problems
+        except InputError as error:
+            self.problem((*where, "plan"), f"{entry.id}: plan: {error}")
+        else:
+            if plan is not None:
+                self.plans[entry.plan] = plan
+
+    def plan(self, text: str) -> Plan | None:
+        path = self.plan_files.get(text, self.folder / text)
+        if not path.is_dir():
+            if not path.exists():
+                raise InputError(f"there is no file {path}")
+            return Plan.load(path)
+        if not (path / "captures" / "index.jsonl").is_file():
+            raise InputError(f"the folder {text} is not that of a run")
+        if self.load_fabric is None:
+            return None
+        return Plan.from_fabric(self.load_fabric(path), name=text)
+
+    def adaptive(self, head: Settings) -> AdaptiveRouting:
+        """What the file and its subnet files say of adaptive routing."""
+        said_at = None
+        if head.adaptive_routing is not None:
+            line = self.document.line(("adaptive_routing",))
+            text = f"adaptive_routing: {head.adaptive_routing}"
+            said_at = CaptureRef("inputs/expectations.yaml", line, text)
+        signs = []
+        for number, text in enumerate(head.subnet_files):
+            where: Where = ("subnet_files", number)
+            if text in head.subnet_files[:number]:
+                self.problem(where, f"subnet_files: {text} is there twice")
+                continue
+            path = self.plan_files.get(text, self.folder / text)
+            try:
+                sign = adaptive.parse(path.read_text("utf-8", errors="replace"))
+            except OSError as error:
+                why = f"{path} cannot be read: {error.strerror}"
+                self.problem(where, f"subnet_files: {why}")
+            except ParseError as error:
+                self.problem(where, f"subnet_files: {text}: {error}")
+            else:
+                kept = kept_name(number, text)
+                if sign is None:
+                    signs.append(FileSign(None, text, CaptureRef(kept, None, "")))
+                else:
+                    shown = CaptureRef(kept, sign.line, sign.text)
+                    signs.append(FileSign(sign.state, text, shown))
+        return AdaptiveRouting(head.adaptive_routing, said_at, tuple(signs))
+
+    def together(
+        self, head: Settings, accepted: tuple[Expectation, ...], entries: list[Expectation | None]
+    ) -> None:
+        """What only the whole file shows."""
+        planned = {entry.plan for entry in accepted if isinstance(entry, Cabling)}
+        for n, entry in enumerate(entries):
+            if entry is None:
+                continue
+            for sentence in self.needs(head, entry):
+                self.problem(("expect", n), f"{entry.id}: {sentence}")
+            if getattr(entry, "each", None) is not None and len(planned) != 1:
+                count = "none" if not planned else str(len(planned))
+                self.problem(
+                    ("expect", n, "each"),
+                    f"{entry.id}: each: cable needs exactly one plan in the entries of kind "
+                    f"cabling; they name {count}",
+                )
+        self.waivers(head)
+
+    def needs(self, head: Settings, entry: Expectation) -> Iterator[str]:
+        if entry.needs_job and head.job is None:
+            yield f"{entry.kind} needs 'job:' with clients and storage"
+        for workload in entry.workloads_needed:
+            if getattr(head.workloads, workload) is None:
+                yield f"{entry.kind} needs 'workloads:' with {workload}"
+        rdma = head.workloads.rdma
+        if isinstance(entry, RdmaCeiling) and rdma is not None and rdma.direction == "write":
+            yield (
+                f"{entry.kind} is about storage that sends to clients; workloads: rdma: direction "
+                "is write, make it read or both"
+            )
+        if (
+            entry.is_under_load
+            and not entry.workloads_needed
+            and head.workloads.filesystem is None
+            and head.workloads.rdma is None
+        ):
+            yield "window: load needs 'workloads:' with filesystem or rdma"
+
+    def waivers(self, head: Settings) -> None:
+        told: dict[tuple[str, str], int] = {}
+        for n, waiver in enumerate(head.waivers):
+            at: Where = ("waivers", n, "expectation")
+            if waiver.expectation not in self.lines:
+                near = did_you_mean(waiver.expectation, self.lines)
+                self.problem(at, f"a waiver for {waiver.expectation!r}, which is no entry{near}")
+            key = (waiver.expectation, waiver.subject)
+            if key in told:
+                self.problem(at, f"{key[1]} of {key[0]} is already waived in line {told[key]}")
+            told.setdefault(key, self.document.line(at))

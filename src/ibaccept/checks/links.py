@@ -1,0 +1,214 @@
+"""Expectations about the rate of links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ibaccept.checks.base import Area, Expectation
+from ibaccept.checks.proof import Aspect
+from ibaccept.checks.selector import AbsentNode, Between, Item, LinkSelector, find, select
+from ibaccept.fabric.model import Link, PortId, Rate, Speed, Width
+from ibaccept.observe.cabling import EndState, PlacedCable
+from ibaccept.observe.snapshot import Gap, Snapshot
+from ibaccept.site.fields import AtLeastOne, SpeedField, WidthField
+from ibaccept.site.plan import PlannedCable
+from ibaccept.verdict import Different, Unseen
+
+
+@dataclass(frozen=True, slots=True)
+class RateOrder:
+    """The ordered width, speed, or both; a condition for ``judge``."""
+
+    width: Width | None
+    speed: Speed | None
+
+    def met(self, actual: Rate) -> bool:
+        """True where the rate has the ordered width and speed; 2X NDR is not 4X HDR."""
+        return self.width in {None, actual.width} and self.speed in {None, actual.speed}
+
+    def __str__(self) -> str:
+        return " ".join(str(part) for part in (self.width, self.speed) if part is not None)
+
+
+class LinkRate(Expectation):
+    """Every selected link trains at the ordered width and speed.
+
+    Width and speed are compared each for itself. A port that is down has no rate: with a plan it
+    is told as down, never as slow.
+
+    ```yaml
+    - id: isl-4x-hdr
+      kind: link-rate
+      links: isl
+      width: 4X
+      speed: HDR
+      because: "spine ordered as HDR"
+    - id: storage-4x-edr
+      kind: link-rate
+      links: {nodes: storage, except: {names: "stor09/*"}}
+      speed: EDR
+    ```
+    """
+
+    area: ClassVar[Area] = "links"
+
+    kind: Literal["link-rate"]
+    links: LinkSelector
+    width: WidthField | None = None
+    speed: SpeedField | None = None
+    each: Literal["cable"] | None = Field(
+        default=None, description="one item per planned cable; needs an entry of kind cabling"
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.width is None and self.speed is None:
+            raise ValueError("nothing is ordered; give width, speed or both")
+        return self
+
+    @property
+    def rate(self) -> RateOrder:
+        """What was ordered."""
+        return RateOrder(self.width, self.speed)
+
+
+BOTH_ENDS = 2
+
+
+SHORT, SLACK = 0.99, 0.1
+"""So much shorter a window may be: clocks are set while it passes (share; seconds)."""
+
+
+ANOTHER_LOOK = "look again; if it stays, query that node by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What an entry judges: the selection, and the gaps of the sweep. ``noun`` in the plural."""
+
+    items: tuple[Item | Gap, ...]
+    noun: str
+
+
+def links_of(snapshot: Snapshot, links: LinkSelector, cable: PlannedCable | None = None) -> Judged:
+    """What ``links:`` selects, or the one planned cable of ``each: cable``.
+
+    Gaps of the sweep are items too: a node that answered nothing is in no selection, and what was
+    not seen must not pass.
+
+    Raises:
+        NotSeenError: the fabric was not seen.
+        InputError: a name that nobody knows.
+    """
+    if cable is not None:
+        return Judged((find(cable, snapshot.planned),), "planned cables")
+    chosen = select(links, snapshot.fabric, snapshot.inventory, snapshot.plan)
+    items = [item for item in chosen.items if not _is_elsewhere(item)]
+    return Judged((*(_or_gap(snapshot, item) for item in items), *snapshot.gaps), chosen.noun)
+
+
+def _is_elsewhere(item: Item) -> bool:
+    """A planned cable whose ends are both up in other cables: those are judged in its place."""
+    return isinstance(item, PlacedCable) and all(state is EndState.OTHER for state in item.states)
+
+
+def _or_gap(snapshot: Snapshot, item: Item) -> Item | Gap:
+    """A gap where a thing that is not there may only be a thing that did not answer."""
+    if snapshot.gaps and isinstance(item, AbsentNode):
+        return Gap(item.name, f"{item.name} was not seen, and the sweep was not whole")
+    if snapshot.gaps and isinstance(item, PlacedCable) and not item.is_absent:
+        return Gap(item.name, f"not seen, and the sweep was not whole: {item.state_text()}")
+    return item
+
+
+def rate_of(item: Any) -> Rate | Unseen | Different:
+    """Active rate of a selected item, or why there is none."""
+    if isinstance(item, Link):
+        return _link_rate(item)
+    if isinstance(item, PlacedCable):
+        if item.is_unseen:
+            return Unseen(f"not seen: {item.state_text()}", ANOTHER_LOOK)
+        return Different(
+            f"down: {item.state_text()}" if item.is_down else f"missing: {item.state_text()}"
+        )
+    return _absent(item)
+
+
+def _link_rate(link: Link) -> Rate | Unseen | Different:
+    if any(end.is_down for end in link.ends):
+        return Different("down")
+    if link.a.rate is None or link.b.rate is None:
+        shown = " / ".join(end.rate_text or "nothing" for end in link.ends)
+        return Unseen(
+            f"the two tools or the two ends do not agree on a rate: {shown}", ANOTHER_LOOK
+        )
+    if link.a.rate != link.b.rate:
+        return Different(f"{link.a.rate} at one end, {link.b.rate} at the other")
+    return link.a.rate
+
+
+def _absent(item: Any) -> Unseen | Different:
+    if isinstance(item, Gap):
+        return Unseen(item.reason, ANOTHER_LOOK)
+    if isinstance(item, AbsentNode):
+        return Different(f"missing: {item.name} is not in the fabric")
+    raise TypeError(f"{type(item).__name__} has no rate")
+
+
+def ports_of(item: Any) -> tuple[PortId, ...]:
+    """Both ends of a link, or those ends of a planned cable that were seen."""
+    if isinstance(item, Link):
+        return (item.a.id, item.b.id)
+    if isinstance(item, PlacedCable):
+        return tuple(end for end in (item.a, item.b) if end is not None)
+    return ()
+
+
+class LinkCount(Expectation):
+    """As many links as ordered are up.
+
+    ```yaml
+    - id: isl-count
+      kind: link-count
+      between: [SwitchA, SwitchB]
+      count: 8
+    ```
+    """
+
+    area: ClassVar[Area] = "cabling"
+
+    kind: Literal["link-count"]
+    between: Between
+    count: AtLeastOne = Field(description="exactly so many links that are up")
+
+    @property
+    def links(self) -> LinkSelector:
+        """The links to count."""
+        return LinkSelector(between=self.between)
+
+
+def count_of(
+    snapshot: Snapshot, expected: LinkCount
+) -> tuple[list[Aspect], Callable[[Aspect], int | Unseen]]:
+    """The count as one item, and how many links are up between the two sides.
+
+    Raises:
+        NotSeenError: the fabric was not seen.
+        InputError: a side that nobody knows.
+    """
+    chosen = links_of(snapshot, expected.links)
+    links = tuple(item for item in chosen.items if isinstance(item, Link))
+    up = tuple(link for link in links if not any(end.is_down for end in link.ends))
+    gaps = [item.reason for item in chosen.items if isinstance(item, Gap)]
+    aspect = Aspect("count", chosen.noun, links=up, command="iblinkinfo --line")
+
+    def of(_aspect: Aspect) -> int | Unseen:
+        if gaps and len(up) <= expected.count:
+            return Unseen(f"{len(up)} are up, but {'; '.join(gaps[:3])}", ANOTHER_LOOK)
+        return len(up)
+
+    return [aspect], of

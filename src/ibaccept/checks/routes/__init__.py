@@ -1,0 +1,1 @@
+"""What can be expected of routes, and how it is judged."""

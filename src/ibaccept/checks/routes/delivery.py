@@ -1,0 +1,174 @@
+"""Judging delivery: every pair arrives, over few enough switches, and nothing can lock up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ibaccept.checks.proof import Aspect
+from ibaccept.checks.routes.kinds import Delivery
+from ibaccept.fabric.model import PortId
+from ibaccept.observe.lids import JobSides
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.routing.credit import CreditLoops, credit_loops
+from ibaccept.routing.paths import Reach
+from ibaccept.verdict import Different, Unseen
+from ibaccept.verdict.evidence import RouteExample, RouteRef
+
+AS_ORDERED = "as ordered"
+READ_AGAIN = "run again; ibroute on the switch, or saquery LFTR LID, shows what it holds"
+EXAMPLES = 4
+STEPS = 16
+"""Routes of a credit loop that are shown: one for each step of the cycle."""
+WITHOUT_LID = "host ports without a LID"
+
+
+@dataclass(frozen=True)
+class RoutesFound:
+    """What the tables do with the pairs an entry is about."""
+
+    reach: Reach
+    loops: CreditLoops | None
+    problems: tuple[str, ...]
+    without_lid: tuple[PortId, ...] = ()
+
+
+def routes_found(snapshot: Snapshot, expected: Delivery, job: JobSides | None) -> RoutesFound:
+    """Follow every pair, or those of the job (both directions).
+
+    Args:
+        snapshot: what was seen.
+        expected: the entry.
+        job: needed with ``every: job``.
+
+    Raises:
+        NotSeenError: topology or tables were not seen.
+        InputError: a LID that no port seen owns.
+    """
+    routes = snapshot.routes
+    reach = routes.reach
+    if expected.every == "job" and job is not None:
+        both = {*job.clients.lids, *job.storage.lids}
+        reach = routes.reach_of(both, both)
+    loops = credit_loops(routes) if expected.credit_loops != "allowed" else None
+    # A port without a LID is in no pair. Of the job's hosts each has one, or its look-up failed.
+    without = routes.without_lid if expected.every == "pair" else ()
+    return RoutesFound(reach, loops, routes.problems, without)
+
+
+def route_aspects(snapshot: Snapshot, expected: Delivery, found: RoutesFound) -> list[Any]:
+    """What is judged of the routes, each with the routes that show it; and the sweep's gaps."""
+    reach = found.reach
+    wrong = tuple(route.example for route in reach.examples)
+    longest = () if reach.longest is None else (reach.longest.example,)
+    aspects = [_aspect("delivery", reach, wrong or longest)]
+    if expected.max_hops is not None:
+        aspects.append(_aspect("hops", reach, longest))
+    if expected.credit_loops == "none" and found.loops is not None:
+        steps = tuple(step.route.example for step in found.loops.cycle)
+        aspects.append(_aspect("credit loops", reach, steps, STEPS))
+    if found.without_lid:
+        lines = [line for port in found.without_lid for line in snapshot.lines.get(port, ())]
+        aspects.append(Aspect("routes", WITHOUT_LID, captures=tuple(lines[:EXAMPLES])))
+    return [*aspects, *snapshot.gaps]
+
+
+def _aspect(
+    name: str, reach: Reach, examples: Sequence[RouteExample], limit: int = EXAMPLES
+) -> Aspect:
+    routes = RouteRef(reach.pairs, reach.pairs, tuple(examples[:limit]))
+    return Aspect("routes", name, routes=routes, command="dump_fts -n")
+
+
+@dataclass(frozen=True)
+class RouteJudge:
+    """Judges one aspect: as ordered, what differs, or what is not known."""
+
+    snapshot: Snapshot
+    expected: Delivery
+    found: RoutesFound
+
+    def __call__(self, item: Any) -> str | Different | Unseen:
+        """Judge an item of ``route_aspects``."""
+        if not isinstance(item, Aspect):
+            return Unseen(item.reason, READ_AGAIN)
+        match item.name:
+            case "delivery":
+                return self._delivery()
+            case "hops":
+                return self._hops()
+            case "host ports without a LID":
+                return self._without_lid()
+            case _:
+                return self._loops()
+
+    @property
+    def _unknown(self) -> str:
+        reach = self.found.reach
+        why = "; ".join(self.found.problems[:3]) or "part of the tables was not read"
+        return f"{reach.unknown:,} of {reach.pairs:,} pairs are unknown: {why}"
+
+    def _delivery(self) -> str | Different | Unseen:
+        reach = self.found.reach
+        if reach.undelivered:
+            ends = ", ".join(
+                f"{count:,} {end.value}"
+                for end, count in sorted(reach.by_end.items())
+                if end.value not in {"delivered", "unknown"}
+            )
+            return Different(
+                f"{reach.undelivered:,} of {reach.pairs:,} pairs are not delivered: {ends}",
+                "every pair delivered",
+            )
+        if reach.pairs == 0:
+            return Unseen("there is no pair to follow")
+        return Unseen(self._unknown, READ_AGAIN) if reach.unknown else AS_ORDERED
+
+    def _hops(self) -> str | Different | Unseen:
+        reach, limit = self.found.reach, self.expected.max_hops
+        most = reach.max_switches
+        if most is None or limit is None:
+            return Unseen("no pair is delivered")
+        if most > limit:
+            longer = sum(count for hops, count in reach.switches.items() if hops > limit)
+            return Different(
+                f"{longer:,} pairs cross more, up to {most} switches",
+                f"at most {limit} switches on the way",
+            )
+        return Unseen(self._unknown, READ_AGAIN) if reach.unknown else AS_ORDERED
+
+    def _without_lid(self) -> Different:
+        names = [self.snapshot.fabric.port_name(port) for port in self.found.without_lid]
+        more = f" and {len(names) - EXAMPLES} more" if len(names) > EXAMPLES else ""
+        return Different(
+            f"{len(names)} have none, so nothing reaches them: {', '.join(names[:EXAMPLES])}{more}",
+            "every cabled host port has a LID",
+            "the subnet manager did not configure them; its log says why",
+        )
+
+    def _loops(self) -> str | Different | Unseen:
+        loops = self.found.loops
+        if loops is None:
+            return Unseen("credit loops were not looked for")
+        if loops.found:
+            return Different(
+                f"a cycle of {len(loops.cycle)} cables that wait for each other: {_way(loops)} "
+                f"({loops.cables} cable directions are in one)",
+                "no credit loop on one virtual lane",
+            )
+        return Unseen(self._unknown, READ_AGAIN) if loops.unknown else AS_ORDERED
+
+
+def route_notes(expected: Delivery, found: RoutesFound) -> tuple[str, ...]:
+    """The hop histogram, and credit loops where they are only reported."""
+    hops = ", ".join(f"{n}: {count:,}" for n, count in sorted(found.reach.switches.items()))
+    notes = [f"pairs by switches on the way: {hops}"] if hops else []
+    if expected.credit_loops == "report" and found.loops is not None and found.loops.found:
+        notes.append(f"credit loop (reported, not judged): {_way(found.loops)}")
+    return tuple(notes)
+
+
+def _way(loops: CreditLoops) -> str:
+    """``A/1 -> B/1 -> A/1``: the cycle, closed."""
+    return " -> ".join(step.name for step in (*loops.cycle, loops.cycle[0]))

@@ -1,0 +1,111 @@
+"""Expectations about the forwarding tables."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, PlainValidator, WithJsonSchema
+
+from ibaccept.checks.base import Area, Expectation
+from ibaccept.checks.selector import Between
+from ibaccept.site.fields import AtLeastOne, Count, Nodes
+
+
+class Delivery(Expectation):
+    """Every pair reaches each other.
+
+    The forwarding tables deliver from every port to every LID: no loop, no dead end, no missing
+    entry, and with ``every: pair`` no cabled host port without a LID. A table that could not be
+    read whole is an error, never a pass.
+
+    ```yaml
+    - id: delivered
+      kind: routes
+      every: pair
+      max_hops: 4
+      credit_loops: none
+    ```
+    """
+
+    area: ClassVar[Area] = "routes"
+
+    kind: Literal["routes"]
+    every: Literal["pair", "job"] = Field(
+        default="pair", description="every pair of hosts, or only those of the job"
+    )
+    max_hops: AtLeastOne | None = Field(default=None, description="switches on the way, at most")
+    credit_loops: Literal["none", "allowed", "report"] = Field(
+        default="none", description="cycles in which links can wait for each other"
+    )
+
+    @property
+    def needs_job(self) -> bool:
+        """True where only the job's pairs are judged."""
+        return self.every == "job"
+
+
+def _per_cable(value: object) -> int | Literal["even"]:
+    if value == "even":
+        return "even"
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    raise ValueError(f"must be even or a number from 1, not {value!r}")
+
+
+PerCable = Annotated[
+    int | Literal["even"],
+    PlainValidator(_per_cable),
+    WithJsonSchema({"anyOf": [{"const": "even"}, {"type": "integer", "minimum": 1}]}),
+]
+
+
+class LidSpread(Expectation):
+    """No cable carries more of the job's LIDs than ordered.
+
+    Writes follow the LIDs of storage, reads those of the clients. Counted on every cable that the
+    job's traffic to them crosses, leaf and spine. ``even`` is the best any static table can do:
+    the number of LIDs over the number of usable cables, rounded up; a cable is usable where it is
+    on a shortest way. It is judged for the cables each switch chooses among, and for all cables
+    into a switch with such LIDs, which several switches choose. Where ports own several LIDs
+    (LMC), ``even`` holds also for the first LIDs alone. Where switches route adaptively the tables
+    do not tell the load: never judged.
+
+    ```yaml
+    - id: reads-spread
+      kind: lid-spread
+      lids: clients
+      per_cable: even
+      because: "a read goes to the client's LID"
+    ```
+    """
+
+    area: ClassVar[Area] = "routes"
+
+    kind: Literal["lid-spread"]
+    lids: Nodes = Field(description="clients or storage of the job, or a node set")
+    per_cable: PerCable = Field(description="LIDs on the fullest cable, or even")
+    group: Between | None = Field(default=None, description="only cables between these two sides")
+
+    @property
+    def needs_job(self) -> bool:
+        """True: the cables judged are those that the job's traffic crosses."""
+        return True
+
+
+class Balance(Expectation):
+    """The LIDs of the whole fabric are spread evenly over the cables of each group.
+
+    A group is all cables between the same two switches.
+
+    ```yaml
+    - id: balanced
+      kind: balance
+      max_minus_min: 1
+    ```
+    """
+
+    area: ClassVar[Area] = "routes"
+
+    kind: Literal["balance"]
+    max_minus_min: Count = Field(description="fullest minus emptiest cable of a group, in LIDs")
+    group: Between | None = Field(default=None, description="only cables between these two sides")

@@ -1,0 +1,137 @@
+"""Expectations about what the fabric carries under load; judged only with ``--load``."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ibaccept.checks.base import Area, Expectation
+from ibaccept.checks.selector import LinkSelector
+from ibaccept.site.fields import Floor, Share, Tolerance
+
+_FLOOR = "all clients together: while all of them ran, and from the first start to the last end"
+
+
+class Filesystem(Expectation):
+    """The file system reads and writes as fast as ordered.
+
+    ```yaml
+    - id: read-is-write
+      kind: filesystem
+      read_within: 5%
+      of: write
+    - id: floors
+      kind: filesystem
+      read_at_least: 90 GiB/s
+      write_at_least: 90 GiB/s
+      client_at_least: 6 GiB/s
+    ```
+    """
+
+    area: ClassVar[Area] = "throughput"
+    needs_load: ClassVar[bool] = True
+    needs_workloads: ClassVar[tuple[str, ...]] = ("filesystem",)
+
+    kind: Literal["filesystem"]
+    read_within: Tolerance | None = Field(
+        default=None, description="the read run is at most so far below what of names"
+    )
+    of: Literal["write"] | None = None
+    read_at_least: Floor | None = Field(default=None, description=_FLOOR)
+    write_at_least: Floor | None = Field(default=None, description=_FLOOR)
+    client_at_least: Floor | None = Field(
+        default=None, description="the slowest client, in each direction"
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if (self.read_within is None) != (self.of is None):
+            raise ValueError("read_within and of go together: read_within: 5%, of: write")
+        floors = (self.read_at_least, self.write_at_least, self.client_at_least)
+        if self.read_within is None and all(floor is None for floor in floors):
+            raise ValueError(
+                "nothing is ordered; give read_within and of, read_at_least, write_at_least or "
+                "client_at_least"
+            )
+        return self
+
+
+class RdmaCeiling(Expectation):
+    """RDMA between the same endpoints carries what the file system needs.
+
+    ``at-least``: RDMA alone, in the direction of reads, is no less than the named run less
+    ``within``. ``matches``: both agree within it, as they do where the fabric is the limit.
+
+    ```yaml
+    - id: fabric-carries
+      kind: rdma-ceiling
+      relation: at-least
+      of: filesystem-write
+      within: 5%
+    ```
+    """
+
+    area: ClassVar[Area] = "throughput"
+    needs_load: ClassVar[bool] = True
+    needs_workloads: ClassVar[tuple[str, ...]] = ("filesystem", "rdma")
+
+    kind: Literal["rdma-ceiling"]
+    relation: Literal["at-least", "matches"]
+    of: Literal["filesystem-write", "filesystem-read"]
+    within: Tolerance
+
+
+class Forecast(Expectation):
+    """The measured rate is the one forecast from routes, ceilings and the write run.
+
+    ```yaml
+    - id: as-forecast
+      kind: forecast
+      of: filesystem-read
+      within: 5%
+    ```
+    """
+
+    area: ClassVar[Area] = "throughput"
+    needs_load: ClassVar[bool] = True
+    needs_workloads: ClassVar[tuple[str, ...]] = ("filesystem",)
+
+    kind: Literal["forecast"]
+    of: Literal["filesystem-read"] = "filesystem-read"
+    within: Tolerance
+
+
+class CableLoad(Expectation):
+    """No cable is full while another of its group idles.
+
+    ```yaml
+    - id: no-hot-cable
+      kind: cable-load
+      during: filesystem-read
+      at_most: 90%
+      while_under: 50%
+    ```
+    """
+
+    area: ClassVar[Area] = "throughput"
+    needs_load: ClassVar[bool] = True
+
+    kind: Literal["cable-load"]
+    during: Literal["filesystem-write", "filesystem-read", "rdma"]
+    links: LinkSelector = Field(
+        default=LinkSelector(type="isl"), description="of those that the job's traffic crosses"
+    )
+    at_most: Share = Field(description="share of the ceiling that no cable exceeds ...")
+    while_under: Share = Field(description="... while another of its group is below this share")
+
+    @property
+    def workloads_needed(self) -> tuple[str, ...]:
+        """The workload of the run it watches."""
+        return ("rdma",) if self.during == "rdma" else ("filesystem",)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.while_under >= self.at_most:
+            raise ValueError(f"while_under {self.while_under} is not below at_most {self.at_most}")
+        return self

@@ -1,0 +1,105 @@
+"""``ibaccept check``, ``capture``, ``plan``, ``show``: the steps of a run without pytest."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ibaccept import commands
+from ibaccept.cli.inputs import existing, load_inputs
+from ibaccept.cli.options import given, path_of, ssh_config_of
+from ibaccept.cli.text import DONE, NOT_SEEN, complain, say
+from ibaccept.errors import InputError
+from ibaccept.observe.look import Look, look
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.run.look import take_snapshot
+from ibaccept.run.record import INPUTS, RunInfo, keep_inputs, new_run_dir
+from ibaccept.site.inventory import Inventory, load_inventory
+from ibaccept.site.plan import Plan, write_plan
+from ibaccept.transport import Transport
+from ibaccept.transport.captures import Bundle
+from ibaccept.transport.replay import RecordingTransport, ReplayTransport
+from ibaccept.transport.router import open_transport
+from ibaccept.verdict.absence import NotSeen
+
+
+def capture(options: argparse.Namespace) -> int:
+    """Leave a run's folder with everything a judgement needs."""
+    inputs = load_inputs(options)
+    ssh_config = ssh_config_of(options)
+    info = RunInfo.now(inputs.expectations.fabric, job=given(options, "job"), load=False)
+    run_dir = new_run_dir(path_of(options, "reports"), info)
+    keep_inputs(run_dir, inputs, info)
+    snapshot = take_snapshot(run_dir, inputs, ssh_config=ssh_config, progress=complain)
+    (run_dir / ".look.lock").unlink(missing_ok=True)
+    say(str(run_dir))
+    unseen = [*_unseen(snapshot)]
+    for sentence in (*snapshot.warnings, *unseen):
+        complain(sentence)
+    sys.stdout.flush()
+    complain(f"judge it with: pytest tests_fabric --replay={run_dir}")
+    return NOT_SEEN if unseen else DONE
+
+
+def _unseen(snapshot: Snapshot) -> Iterator[str]:
+    """A sentence for each part that could not be seen, each once."""
+    parts: list[object] = [
+        snapshot.fabric_seen,
+        *snapshot.sweeps.values(),
+        snapshot.managers_seen,
+        snapshot.tables_seen,
+        *snapshot.hosts.values(),
+    ]
+    told: dict[str, None] = {}
+    for part in parts:
+        if isinstance(part, NotSeen):
+            told[f"{part.what} could not be seen: {part.reason}"] = None
+    yield from told
+
+
+def plan(options: argparse.Namespace) -> int:
+    """Write the cables of a good fabric as a plan."""
+    if (options.run is None) == (options.inventory is None):
+        raise InputError("name the folder of a run, or --inventory=FILE to look now; one of them")
+    if options.run is not None:
+        folder = Path(options.run)
+        RunInfo.read(folder)
+        inventory = load_inventory(folder / INPUTS / "inventory.yaml")
+        snapshot = _look(ReplayTransport(folder), inventory, lambda _step: None)
+    else:
+        inventory = load_inventory(existing(Path(options.inventory), "inventory"))
+        with tempfile.TemporaryDirectory(prefix="ibaccept-") as folder_name:
+            transport = open_transport(commands.is_permitted, ssh_config=ssh_config_of(options))
+            recording = RecordingTransport(transport, Bundle(Path(folder_name)))
+            try:
+                snapshot = _look(recording, inventory, complain)
+            finally:
+                recording.close()
+    fabric = snapshot.fabric
+    if snapshot.gaps:
+        for gap in snapshot.gaps:
+            complain(f"{gap.name}: {gap.reason}")
+        complain("no plan is written: the sweep was not whole, so cables would be missing from it")
+        return NOT_SEEN
+    Plan.from_fabric(fabric, name=options.run or "the fabric")  # refuses a fabric without cables
+    text = write_plan(fabric)
+    if options.output is None:
+        say(text.rstrip("\n"))
+    else:
+        try:
+            Path(options.output).write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise InputError(f"{options.output} cannot be written: {error.strerror}") from None
+    down = sum(port.is_down for port in fabric.ports())
+    complain(
+        f"{len(fabric.links)} cables between {len(fabric.nodes)} nodes; {down} ports are down: a "
+        "cable that is down now is not in the plan"
+    )
+    return DONE
+
+
+def _look(transport: Transport, inventory: Inventory, progress: Callable[[str], None]) -> Snapshot:
+    return look(transport, inventory, None, Look(), progress=progress, sleep=lambda _seconds: None)

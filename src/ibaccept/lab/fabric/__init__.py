@@ -1,0 +1,1 @@
+"""Simulated subnets: ibsim, its net files and the topologies they hold."""

@@ -1,0 +1,1 @@
+"""The SSH server on loopback that stands for every host of a simulated fabric."""

@@ -1,0 +1,1 @@
+"""One look at a fabric -> Snapshot. Imports routing and what lies below it."""

@@ -1,0 +1,130 @@
+"""Which host can see the fabric, and what each host says of itself by ibstat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ibaccept import commands
+from ibaccept.fabric.model import Fabric
+from ibaccept.fabric.nodeset import fold
+from ibaccept.observe.observer import Observer, file_of, head_of, hint_of
+from ibaccept.parse import ParseError, ibstat
+from ibaccept.site.inventory import Inventory, InventoryHost
+from ibaccept.transport import CommandResult, Transport, TransportError
+from ibaccept.verdict.absence import NotSeen
+from ibaccept.verdict.evidence import CaptureRef
+
+
+def choose(
+    transport: Transport, inventory: Inventory, progress: Callable[[str], None]
+) -> tuple[Observer, ibstat.IbStat] | NotSeen:
+    """The first observer that can be reached and has an InfiniBand port that is up."""
+    refused: list[NotSeen] = []
+    for name in inventory.groups["observers"]:
+        observer = Observer(transport, inventory.hosts[name], progress)
+        stat = observer.take("the fabric", commands.IBSTAT, _read_stat, ok=(0, 255))
+        if isinstance(stat, NotSeen):
+            refused.append(stat)
+            continue
+        parsed, file = stat
+        observer.stat_file = file
+        why = _blind(observer.host, parsed)
+        if why is not None:
+            hint = "name another host under observers, or set ib_hca and ib_port for this one"
+            refused.append(NotSeen("the fabric", why, hint, (CaptureRef(file, None, ""),)))
+            continue
+        observer.warnings += [f"not used as observer: {part.reason}" for part in refused]
+        return observer, parsed
+    if len(refused) == 1:
+        return refused[0]
+    return NotSeen(
+        "the fabric",
+        "no observer can see it: " + "; ".join(part.reason for part in refused),
+        refused[0].hint,
+        tuple(capture for part in refused for capture in part.captures),
+    )
+
+
+def _read_stat(result: CommandResult) -> tuple[ibstat.IbStat, str]:
+    return ibstat.parse(result.text), file_of(result)
+
+
+def _blind(host: InventoryHost, stat: ibstat.IbStat) -> str | None:
+    """Why this host cannot see the fabric, None where it can."""
+    wanted = host.ib_hca[:1]
+    cas = [ca for ca in stat.cas if not wanted or ca.name in wanted]
+    if wanted and not cas:
+        have = ", ".join(ca.name for ca in stat.cas) or "none"
+        return f"{host.name} has no HCA {wanted[0]} (it has {have})"
+    ports = [
+        (ca.name, port)
+        for ca in cas
+        for port in ca.ports
+        if host.ib_port is None or port.number == host.ib_port
+    ]
+    if not ports:
+        return f"ibstat on {host.name} shows no port" + (
+            f" {host.ib_port}" if host.ib_port is not None else ""
+        )
+    infiniband = [(name, port) for name, port in ports if port.link_layer != "Ethernet"]
+    if not infiniband:
+        names = ", ".join(f"{name}/{port.number}" for name, port in ports)
+        return f"{host.name} has no InfiniBand port: {names} has link layer Ethernet"
+    if not any(port.phys_state == "LinkUp" for _, port in infiniband):
+        states = ", ".join(
+            f"{name}/{port.number} is {port.state}/{port.phys_state}" for name, port in infiniband
+        )
+        return f"no InfiniBand port of {host.name} is up: {states}"
+    return None
+
+
+def absent_hosts(inventory: Inventory, fabric: Fabric | NotSeen) -> list[str]:
+    """Clients and storage of the inventory that no node of the fabric is called after."""
+    if isinstance(fabric, NotSeen):
+        return []
+    names = {node.name.strip() for node in fabric.nodes.values()}
+    names |= {name.split()[0] for name in names if name}
+    absent = [
+        host
+        for group in ("clients", "storage")
+        for host in inventory.groups.get(group, ())
+        if (inventory.hosts[host].ib_name or host) not in names
+    ]
+    if not absent:
+        return []
+    return [f"the inventory names {fold(absent)}, which the fabric does not show"]
+
+
+def stats_of(
+    transport: Transport,
+    hosts: Sequence[InventoryHost],
+    fan_out: int,
+    progress: Callable[[str], None],
+) -> dict[str, ibstat.IbStat | NotSeen]:
+    """What ``ibstat`` on each host shows, by the host's name; why not, where it could not run."""
+    if not hosts:
+        return {}
+    progress(f"ibstat on {len(hosts)} hosts")
+    argv = commands.IBSTAT.argv()
+    results = transport.run_many(
+        [(host.transport, argv) for host in hosts],
+        timeout=commands.IBSTAT.timeout,
+        root=commands.IBSTAT.root,
+        fan_out=fan_out,
+    )
+    return {host.name: _stat_of(host, results[i]) for i, host in enumerate(hosts)}
+
+
+def _stat_of(
+    host: InventoryHost, result: CommandResult | TransportError
+) -> ibstat.IbStat | NotSeen:
+    what = f"the LIDs of {host.name}"
+    if isinstance(result, TransportError):
+        return NotSeen(what, str(result), hint_of(result))
+    problem = result.problem()
+    if problem is not None:
+        return NotSeen(what, problem, "", head_of(result))
+    try:
+        return ibstat.parse(result.text)
+    except ParseError as error:
+        return NotSeen(what, f"{host.name}: {error}", "", head_of(result))

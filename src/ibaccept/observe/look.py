@@ -1,0 +1,117 @@
+"""One look at the fabric: which commands, where, in which order -> Snapshot.
+
+Each raw output is on disk before it is parsed (the transport records). A step that fails leaves a
+``NotSeen`` in its place and the others go on, so that one silent tool does not blind every entry.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ibaccept import commands
+from ibaccept.observe.counters import RawSweep, Sweep
+from ibaccept.observe.hosts import absent_hosts, choose, stats_of
+from ibaccept.observe.observer import Observer, version_of
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.observe.subnet import managers_of, tables_of
+from ibaccept.observe.topology import topology_of
+from ibaccept.site.inventory import Inventory, InventoryHost
+from ibaccept.site.plan import Plan
+from ibaccept.transport import Transport
+from ibaccept.verdict.absence import NotSeen
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a run wants to see.
+
+    Attributes:
+        windows: seconds between the first counter sweep and the later ones.
+        hosts: hosts to ask for their own ``ibstat``.
+        fan_out: hosts asked at a time.
+    """
+
+    windows: tuple[float, ...] = ()
+    hosts: tuple[InventoryHost, ...] = ()
+    fan_out: int = 32
+
+
+def look(
+    transport: Transport,
+    inventory: Inventory,
+    plan: Plan | None,
+    wanted: Look,
+    *,
+    progress: Callable[[str], None] = lambda _text: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Snapshot:
+    """Look at the fabric once.
+
+    Args:
+        transport: records; replays in a replay.
+        inventory: its group ``observers`` is tried in order until one host can see the fabric.
+        plan: kept in the snapshot.
+        wanted: windows and hosts.
+        progress: told every step, a line each.
+        sleep: waits for the window to pass; a no-op in a replay.
+    """
+    chosen = choose(transport, inventory, progress)
+    if isinstance(chosen, NotSeen):
+        return Snapshot(
+            None,
+            inventory,
+            plan,
+            chosen,
+            sweeps=dict.fromkeys((0.0, *wanted.windows), chosen),
+            managers_seen=chosen,
+            tables_seen=chosen,
+        )
+    observer, stat = chosen
+    version = observer.run(commands.VERSION)
+    tools = {} if isinstance(version, NotSeen) else {"infiniband-diags": version_of(version)}
+    first = RawSweep.read(observer)
+    since = time.monotonic()
+    topology, fabric, gaps, lines = topology_of(observer)
+    managers = managers_of(observer, stat, fabric, first)
+    tables, tables_file, tables_text = tables_of(observer, fabric)
+    hosts = stats_of(transport, wanted.hosts, wanted.fan_out, progress)
+    observer.warnings += absent_hosts(inventory, fabric)
+    raws = {0.0: first}
+    for seconds in sorted(wanted.windows):
+        rest = seconds - (time.monotonic() - since)
+        if rest > 0:
+            progress(f"waiting {rest:.0f} s for the window of {seconds:g} s to pass")
+            sleep(rest)
+        raws[seconds] = RawSweep.read(observer)
+    del topology
+    return Snapshot(
+        observer.host.name,
+        inventory,
+        plan,
+        fabric,
+        gaps,
+        {seconds: raw.sweep(fabric) for seconds, raw in raws.items()},
+        managers,
+        tables,
+        tables_file,
+        tables_text,
+        hosts,
+        lines,
+        tuple(observer.warnings),
+        tools,
+    )
+
+
+def sweep_again(
+    transport: Transport,
+    inventory: Inventory,
+    snapshot: Snapshot,
+    progress: Callable[[str], None] = lambda _text: None,
+) -> Sweep | NotSeen:
+    """One more counter sweep by the observer of a look, for a window of one's own."""
+    if snapshot.observer is None:
+        return NotSeen("the error counters", "no observer can see the fabric")
+    observer = Observer(transport, inventory.hosts[snapshot.observer], progress)
+    return RawSweep.read(observer).sweep(snapshot.fabric_seen)

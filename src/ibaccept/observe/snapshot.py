@@ -1,0 +1,240 @@
+"""What was seen of a fabric: one look, frozen. Parts that were not seen say why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ibaccept.fabric.lft import SwitchTable
+from ibaccept.fabric.model import Fabric, Guid, Lid, PortId
+from ibaccept.observe.cabling import PlacedCable, locate
+from ibaccept.observe.counters import Sweep
+from ibaccept.parse.ibstat import IbStat
+from ibaccept.routing.paths import Routes
+from ibaccept.site.inventory import Inventory
+from ibaccept.site.plan import Plan, PlannedCable
+from ibaccept.verdict.absence import NotSeen, seen
+from ibaccept.verdict.evidence import CaptureRef, Counter, CounterState
+
+
+@dataclass(frozen=True, slots=True)
+class SeenManager:
+    """One subnet manager, as ``sminfo LID`` answered for it.
+
+    Attributes:
+        guid: port GUID it runs on; a switch's own SM answers with the switch's node GUID.
+        state: 3 = master, 2 = standby, 1 = discovering, 0 = not active; None from old tools.
+        state_name: ``SMINFO_MASTER``.
+        capture: the line it was read from.
+    """
+
+    guid: Guid
+    lid: Lid
+    priority: int
+    state: int | None
+    state_name: str | None
+    capture: CaptureRef
+
+
+MASTER, STANDBY = 3, 2
+
+
+@dataclass(frozen=True, slots=True)
+class SubnetManagers:
+    """Every subnet manager the subnet's own SA names, and those of them that did not answer.
+
+    Attributes:
+        found: those that answered.
+        silent: sentences about LIDs that the SA names and that gave no answer.
+        none: captured proof that there is no SM, where there is none.
+        gone: there was one: its node answers, the SM does not.
+    """
+
+    found: tuple[SeenManager, ...] = ()
+    silent: tuple[str, ...] = ()
+    none: CaptureRef | None = None
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A node or port that answered no query, so it is in no selection: judged as not seen."""
+
+    name: str
+    reason: str
+    captures: tuple[CaptureRef, ...] = ()
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One look at the fabric.
+
+    Attributes:
+        observer: host that looked, None when no observer could be used.
+        inventory: who is who.
+        plan: the cabling plan, where the expectations name one.
+        fabric_seen: topology with state and rate of every port.
+        gaps: nodes that did not answer the topology sweep.
+        sweeps: counter sweeps by seconds after the first (0.0 is the first).
+        managers_seen: subnet managers.
+        tables_seen: forwarding tables.
+        tables_file: capture of the tables.
+        tables_text: what that capture holds.
+        hosts: ``ibstat`` of hosts that were asked.
+        lines: captured lines about a port, for evidence.
+        warnings: what a reader must know of the look as a whole.
+        tools: versions.
+    """
+
+    observer: str | None
+    inventory: Inventory
+    plan: Plan | None
+    fabric_seen: Fabric | NotSeen
+    gaps: tuple[Gap, ...] = ()
+    sweeps: Mapping[float, Sweep | NotSeen] = field(default_factory=dict)
+    managers_seen: SubnetManagers | NotSeen = field(
+        default_factory=lambda: NotSeen("the subnet managers", "they were not looked for")
+    )
+    tables_seen: tuple[SwitchTable, ...] | NotSeen = field(
+        default_factory=lambda: NotSeen("the forwarding tables", "they were not looked for")
+    )
+    tables_file: str | None = None
+    tables_text: bytes = b""
+    hosts: Mapping[str, IbStat | NotSeen] = field(default_factory=dict)
+    lines: Mapping[PortId, tuple[CaptureRef, ...]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fabric(self) -> Fabric:
+        """Nodes, ports and links.
+
+        Raises:
+            NotSeenError: the topology could not be read.
+        """
+        return seen(self.fabric_seen)
+
+    @property
+    def managers(self) -> SubnetManagers:
+        """Subnet managers.
+
+        Raises:
+            NotSeenError: they could not be asked.
+        """
+        return seen(self.managers_seen)
+
+    @property
+    def tables(self) -> tuple[SwitchTable, ...]:
+        """Forwarding tables.
+
+        Raises:
+            NotSeenError: they could not be read.
+        """
+        return seen(self.tables_seen)
+
+    @cached_property
+    def planned(self) -> Mapping[PlannedCable, PlacedCable]:
+        """Every planned cable as the fabric shows it.
+
+        Raises:
+            NotSeenError: the fabric was not seen.
+            InputError: a name in the plan that is misspelt or names several nodes.
+        """
+        assert self.plan is not None  # noqa: S101 - asked for only where there is a plan
+        return {cable.planned: cable for cable in locate(self.plan, self.fabric)}
+
+    @cached_property
+    def routes(self) -> Routes:
+        """Every route, from the tables.
+
+        Raises:
+            NotSeenError: topology or tables could not be read.
+        """
+        return Routes(self.fabric, self.tables)
+
+    def table_rows(self, switch: Guid, lids: Iterable[int]) -> tuple[CaptureRef, ...]:
+        """The captured rows of a switch's forwarding table for these LIDs, header first."""
+        text = self.tables_text
+        head = text.find(b"guid " + str(switch).encode())
+        if head < 0 or self.tables_file is None:
+            return ()
+        start = text.rfind(b"\n", 0, head) + 1
+        end = text.find(b"Unicast lids", head)
+        number = text.count(b"\n", 0, start) + 1
+        wanted = {f"0x{lid:04x}" for lid in lids}
+        lines = text[start : end if end > 0 else len(text)].decode("utf-8", "replace").splitlines()
+        return tuple(
+            CaptureRef(self.tables_file, number + offset, line.strip())
+            for offset, line in enumerate(lines)
+            if offset == 0 or line[:6] in wanted
+        )
+
+    def window(self, seconds: float) -> Window:
+        """Two sweeps, this many seconds apart (or a little more).
+
+        Raises:
+            NotSeenError: one of them could not be made.
+        """
+        return Window(seen(self.sweeps[0.0]), seen(self.sweeps[seconds]))
+
+    @cached_property
+    def longest_window(self) -> Window | None:
+        """The first and the last sweep that worked, for evidence; None with less than one."""
+        good = [s for _, s in sorted(self.sweeps.items()) if isinstance(s, Sweep)]
+        return Window(good[0], good[-1]) if good else None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Two sweeps and the time between them."""
+
+    before: Sweep
+    after: Sweep
+
+    @property
+    def between(self) -> float | None:
+        """Seconds for which nothing was read: what every port's window holds at least."""
+        if self.before.end is None or self.after.start is None:
+            return None
+        return self.after.start - self.before.end
+
+    @property
+    def seconds(self) -> float | None:
+        """Between the middles of the two sweeps, by the clock of the host that read."""
+        if self.before.middle is None or self.after.middle is None:
+            return None
+        return self.after.middle - self.before.middle
+
+    def is_clean(self, port: PortId) -> bool:
+        """True where both sweeps prove that every error counter of the port was 0."""
+        return self.before.is_clean(port) and self.after.is_clean(port)
+
+    def counter(self, port: PortId, name: str, *, label: str) -> Counter:
+        """One counter over the window; ``label`` is the port's name for people."""
+        before, after = self.before.reading(port, name), self.after.reading(port, name)
+        if self.before is self.after and after is not None:
+            # One reading: a value, and nothing about growth.
+            state = CounterState.OK
+            if after.value >= (1 << after.bits) - 1:
+                state = CounterState.SATURATED
+            return Counter(name, label, None, after.value, None, after.bits, state)
+        bits = (after or before).bits if (after or before) is not None else 0  # type: ignore[union-attr] # one of them is there
+        if before is not None and after is not None and before.bits != after.bits:
+            # one sweep read the 32-bit set, the other the 64-bit one: no common maximum
+            bits = min(before.bits, after.bits)
+        if before is None and after is None:
+            state = CounterState.UNREAD
+            return Counter(name, label, None, None, self.seconds, bits, state)
+        return Counter.between(
+            name,
+            label,
+            before.value if before is not None else None,
+            after.value if after is not None else None,
+            seconds=self.seconds,
+            bits=bits,
+        )
+
+    def why_unread(self, port: PortId, name: str) -> str:
+        """Why a counter of this window is unread."""
+        return self.before.why_unread(port, name) or self.after.why_unread(port, name) or "not read"

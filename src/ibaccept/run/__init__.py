@@ -1,0 +1,1 @@
+"""One run: inputs, folder, sweep, loads, and one test. Imports all but plugin, cli."""

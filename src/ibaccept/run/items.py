@@ -1,0 +1,66 @@
+"""The working place of one test: its entry, the evidence, and how its verdict is completed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
+
+from ibaccept.checks.base import Expectation
+from ibaccept.run.waivers import apply_waivers, covers
+from ibaccept.site.plan import PlannedCable
+from ibaccept.site.settings import Waiver
+from ibaccept.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One pytest item's entry of expectations.yaml.
+
+    Attributes:
+        expected: the entry.
+        cable: the planned cable it is about, with ``each: cable``.
+        source: ``expectations.yaml:9``.
+        waivers: those of this entry.
+        today: the day waivers are held against.
+    """
+
+    expected: Expectation
+    cable: PlannedCable | None
+    source: str
+    waivers: tuple[Waiver, ...]
+    today: date
+
+    @property
+    def id(self) -> str:
+        """Id of the item: the entry's, and the planned cable."""
+        return item_id(self.expected, self.cable)
+
+    def completer(self, nodeid: str) -> Callable[[Verdict], Verdict]:
+        """Fills in what the judgement does not know, and applies the waivers."""
+
+        def complete(verdict: Verdict) -> Verdict:
+            known = replace(
+                verdict,
+                id=self.id,
+                kind=self.expected.kind,
+                nodeid=nodeid,
+                because=self.expected.because,
+                source=self.source,
+                area=self.expected.area,
+                severity=self.expected.severity,
+            )
+            return apply_waivers(known, self._relevant(), self.today)
+
+        return complete
+
+    def _relevant(self) -> tuple[Waiver, ...]:
+        if self.cable is None:
+            return self.waivers
+        name = self.cable.name
+        return tuple(waiver for waiver in self.waivers if covers(waiver, name))
+
+
+def item_id(expected: Expectation, cable: PlannedCable | None) -> str:
+    """``isl-4x-hdr``, or ``isl-4x-hdr:SwitchA/13 - SwitchB/25`` with ``each: cable``."""
+    return expected.id if cable is None else f"{expected.id}:{cable.name}"

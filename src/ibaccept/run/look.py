@@ -1,0 +1,55 @@
+"""The sweep of one run: looked at once, whatever the number of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from filelock import FileLock
+
+from ibaccept import commands
+from ibaccept.observe.look import look
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.run.inputs import Inputs
+from ibaccept.run.record import COMPLETE
+from ibaccept.transport.captures import CAPTURES, Bundle
+from ibaccept.transport.replay import RecordingTransport, ReplayTransport
+from ibaccept.transport.router import open_transport
+
+
+def take_snapshot(
+    run_dir: Path,
+    inputs: Inputs,
+    *,
+    ssh_config: Path | None,
+    progress: Callable[[str], None],
+) -> Snapshot:
+    """The look of this run: made once, by whichever process comes first; the others read it.
+
+    Args:
+        run_dir: the run's folder; its captures, where complete, are read and nothing is sent.
+        inputs: what to look for.
+        ssh_config: see ``open_transport``.
+        progress: told every step, a line each.
+    """
+    marker = run_dir / CAPTURES / COMPLETE
+    with FileLock(run_dir / ".look.lock"):
+        if not marker.is_file():
+            recording = RecordingTransport(
+                open_transport(commands.is_permitted, ssh_config=ssh_config), Bundle(run_dir)
+            )
+            try:
+                snapshot = look(
+                    recording, inputs.inventory, inputs.plan, inputs.look(), progress=progress
+                )
+            finally:
+                recording.close()
+            marker.touch()
+            return snapshot
+    return look(
+        ReplayTransport(run_dir, label=""),
+        inputs.inventory,
+        inputs.plan,
+        inputs.look(),
+        sleep=lambda _seconds: None,
+    )

@@ -1,0 +1,236 @@
+"""The folder of a run: what is written where, and read back in a replay."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Container, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from ibaccept.errors import IbacceptError, InputError
+from ibaccept.fabric.nodeset import fold
+from ibaccept.load.pace import Pace
+from ibaccept.observe.captured import fabric_of
+from ibaccept.run.inputs import Inputs
+from ibaccept.site.adaptive import without_secrets
+from ibaccept.site.plan import write_plan
+from ibaccept.transport.captures import CAPTURES
+from ibaccept.transport.captures import load as load_bundle
+
+INPUTS = "inputs"
+
+
+RUN = "run.json"
+
+
+COMPLETE = "complete"
+
+
+LOADED = "loaded"
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """Facts of a run that a replay needs; ``run.json``.
+
+    Attributes:
+        started: UTC, ISO 8601.
+        today: the day waivers are held against.
+        job: the hosts ``--job`` named, None where it was not given. A file or a variable it was
+            read from may say something else at the time of a replay.
+        load: whether load runs were made.
+        lab: the fabric is simulated: it has no ramp, and is sampled more often.
+        token: names what the load runs leave on hosts while they last.
+        sums: sha256 of each file below ``inputs/``, by its name there.
+        plans: file of each plan and subnet file below ``inputs/``, by its text in the expectations.
+    """
+
+    fabric: str
+    started: str
+    today: str
+    job: str | None = None
+    load: bool = False
+    lab: bool = False
+    token: str = ""
+    sums: Mapping[str, str] | None = None
+    plans: Mapping[str, str] | None = None
+
+    @property
+    def day(self) -> date:
+        """``today`` as a date."""
+        return date.fromisoformat(self.today)
+
+    @property
+    def pace(self) -> Pace:
+        """How long load runs wait, and how much of their begin is not steady."""
+        return Pace(interval=1.0, ramp=1.5) if self.lab else Pace()
+
+    @classmethod
+    def now(cls, fabric: str, *, job: str | None, load: bool, lab: bool = False) -> Self:
+        """A run that starts now."""
+        started = datetime.now(UTC)
+        return cls(
+            fabric,
+            started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            started.date().isoformat(),
+            job,
+            load,
+            lab,
+            secrets.token_hex(8),
+        )
+
+    @classmethod
+    def read(cls, run_dir: Path) -> Self:
+        """The facts of an earlier run.
+
+        Raises:
+            InputError: there is no such run.
+        """
+        try:
+            raw: dict[str, Any] = json.loads((run_dir / RUN).read_text("utf-8"))
+            return cls(**raw)
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(
+                f"{run_dir} is not the folder of a run ({RUN} cannot be read: {error})"
+            ) from None
+
+
+def new_run_dir(reports: Path, info: RunInfo) -> Path:
+    """``reports/2026-11-30T101603Z-hall3``; another run in the same second gets a suffix."""
+    try:
+        reports.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{reports} cannot be made a folder for reports: {error.strerror}; name another with "
+            "--reports=FOLDER"
+        ) from None
+    stamp = info.started.replace(":", "")
+    name = f"{stamp}-{re.sub(r'[^A-Za-z0-9._-]+', '-', info.fabric)}"
+    for number in range(1, 1000):
+        path = reports / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise InputError(
+                f"no folder for this run can be made in {reports}: {error.strerror}; "
+                "name another with --reports=FOLDER"
+            ) from None
+        return path
+    raise InputError(f"{reports} holds too many runs of {stamp}")
+
+
+def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
+    """Copy expectations, inventory, plans and subnet files to the run's folder; ``run.json``."""
+    folder = run_dir / INPUTS
+    folder.mkdir(exist_ok=True)
+    shutil.copyfile(inputs.expectations_file, folder / "expectations.yaml")
+    shutil.copyfile(inputs.inventory_file, folder / "inventory.yaml")
+    plans = {}
+    for number, (text, plan) in enumerate(inputs.expectations.plans.items()):
+        name = "cables.csv" if number == 0 else f"cables-{number + 1}.csv"
+        source = inputs.plan_files.get(text, inputs.expectations_file.parent / text)
+        if source.is_file():
+            shutil.copyfile(source, folder / name)
+        elif source.is_dir():
+            (folder / name).write_text(write_plan(fabric_of(source)), "utf-8")
+        else:
+            raise InputError(f"{plan.file} is gone")
+        plans[text] = f"{INPUTS}/{name}"
+    for sign in inputs.expectations.adaptive_routing.signs:
+        source = inputs.plan_files.get(sign.file, inputs.expectations_file.parent / sign.file)
+        kept = without_secrets(source.read_text("utf-8", errors="replace"))
+        (run_dir / sign.capture.file).write_text(kept, "utf-8")
+        plans[sign.file] = sign.capture.file
+    recorded = inputs.expectations.workloads.filesystem
+    for number, file in enumerate(recorded.file if recorded is not None else ()):
+        source = inputs.plan_files.get(file, inputs.expectations_file.parent / file)
+        if source.is_file():  # a missing one is told by the entry that needs it
+            shutil.copyfile(source, folder / f"recorded-{number + 1}")
+            plans[file] = f"{INPUTS}/recorded-{number + 1}"
+    # A file or SLURM_JOB_NODELIST may be gone or mean another job when the run is judged again.
+    job = info.job if info.job is None or inputs.job is None else fold(inputs.job.clients)
+    sums = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
+    done = RunInfo(**{**asdict(info), "plans": plans, "job": job, "sums": sums})
+    (run_dir / RUN).write_text(json.dumps(asdict(done), indent=1) + "\n", "utf-8")
+    return done
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _check_inputs(run_dir: Path, info: RunInfo, given: Container[str]) -> None:
+    """Refuse inputs of a run that are no longer those it was judged by.
+
+    Raises:
+        InputError: a file is missing or was changed.
+    """
+    options = {"expectations.yaml": "--expectations", "inventory.yaml": "--inventory"}
+    for name, known in (info.sums or {}).items():
+        path = run_dir / INPUTS / name
+        if name in given:
+            continue
+        if not path.is_file() or _sha256(path) != known:
+            how = f"; to judge by another, give it with {options[name]}" if name in options else ""
+            raise InputError(f"{path} was changed after the run, so it is not judged again{how}")
+
+
+def replay_inputs(
+    run_dir: Path, expectations: Path | None, inventory: Path | None, job: str | None = None
+) -> Inputs:
+    """Inputs of an earlier run, or others to judge the same captures by.
+
+    Args:
+        run_dir: of that run.
+        expectations: others than its own.
+        inventory: likewise.
+        job: clients of another job than its own. Tables tell of any job; what was captured of the
+            load is the load of that run, so nothing of it is seen for another.
+
+    Raises:
+        InputError: as ``Inputs.load``.
+    """
+    info = RunInfo.read(run_dir)
+    given = {
+        name
+        for name, path in (("expectations.yaml", expectations), ("inventory.yaml", inventory))
+        if path is not None
+    }
+    _check_inputs(run_dir, info, given)
+    plans = {text: run_dir / name for text, name in (info.plans or {}).items()}
+    return Inputs.load(
+        expectations or run_dir / INPUTS / "expectations.yaml",
+        inventory or run_dir / INPUTS / "inventory.yaml",
+        info.job if job is None else job,
+        plans if expectations is None else None,
+    )
+
+
+def copy_captures(source: Path, run_dir: Path) -> None:
+    """The captures of an earlier run, for a replay's own report.
+
+    Raises:
+        IbacceptError: they are not there or not whole.
+    """
+    load_bundle(source)  # refuses a bundle that was cut or changed
+    if not (source / CAPTURES / COMPLETE).is_file():
+        raise IbacceptError(
+            f"the look at the fabric in {source} was cut short, so its captures are not complete; "
+            "run the suite against the fabric"
+        )
+    try:
+        shutil.copytree(source / CAPTURES, run_dir / CAPTURES, dirs_exist_ok=True)
+    except (OSError, shutil.Error) as error:
+        first = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror
+        shutil.rmtree(run_dir, ignore_errors=True)
+        raise IbacceptError(
+            f"the captures of {source} could not be copied to {run_dir}: {first}"
+        ) from None

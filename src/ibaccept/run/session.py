@@ -1,0 +1,236 @@
+"""One pytest run about a fabric: its inputs, its folder, its look, its lab. No pytest in here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ibaccept.checks.base import Expectation
+from ibaccept.checks.selector import planned_cables
+from ibaccept.errors import InputError
+from ibaccept.fabric.nodeset import fold
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.run.inputs import Inputs
+from ibaccept.run.items import item_id
+from ibaccept.run.loads import LoadLook, take_loads
+from ibaccept.run.look import take_snapshot
+from ibaccept.run.record import RunInfo, copy_captures, keep_inputs, new_run_dir, replay_inputs
+from ibaccept.run.waivers import covers
+from ibaccept.verdict import Verdict
+from ibaccept.verdict.answer import NotRun
+
+if TYPE_CHECKING:
+    from ibaccept.lab.session import RunningLab
+    from ibaccept.site.plan import PlannedCable
+
+DEFAULTS = {
+    "inventory": "inventory/site.yaml",
+    "expectations": "expectations.yaml",
+    "lab-backend": "ibsim",
+    "reports": "reports",
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """The options of the run.
+
+    Attributes:
+        option: an option as given or from its environment variable, None where it is not.
+        folder: relative paths start here.
+        start_lab: starts a scenario with a backend.
+    """
+
+    option: Callable[[str], str | None]
+    folder: Path
+    start_lab: Callable[[str, str], RunningLab]
+
+    def path(self, name: str) -> Path | None:
+        """A path that was given; None where it was not."""
+        text = self.option(name)
+        return None if text is None else self.folder / text
+
+    def path_or_default(self, name: str) -> Path:
+        """A path that was given, or its default."""
+        return self.folder / (self.option(name) or DEFAULTS[name])
+
+
+@dataclass
+class Session:
+    """This pytest run.
+
+    Attributes:
+        inputs: accepted expectations and inventory.
+        run_dir: its folder.
+        verdicts: of every item that ended, in order (controller only).
+        nodeids: items seen, by entry id.
+        selected: True where -k, -m or single tests chose among the entries.
+    """
+
+    inputs: Inputs
+    info: RunInfo
+    run_dir: Path
+    ssh_config: Path | None
+    progress: Callable[[str], None]
+    lab: RunningLab | None = None
+    replay: Path | None = None
+    verdicts: list[Verdict] = field(default_factory=list)
+    meta: dict[str, Any] = field(default_factory=dict)
+    skipped: dict[str, NotRun] = field(default_factory=dict)
+    _snapshot: Snapshot | None = None
+    _loads: LoadLook | None = None
+
+    def snapshot(self) -> Snapshot:
+        """The look at the fabric; made at most once per run."""
+        if self._snapshot is None:
+            self._snapshot = take_snapshot(
+                self.run_dir, self.inputs, ssh_config=self.ssh_config, progress=self.progress
+            )
+        return self._snapshot
+
+    def loads(self, snapshot: Snapshot) -> LoadLook:
+        """The load runs; made at most once per run, when they are asked for."""
+        if self._loads is None:
+            declared = self.inputs.adaptive.state
+            self._loads = LoadLook(
+                snapshot,
+                self.inputs.job_lids,
+                lambda: take_loads(
+                    self.run_dir,
+                    self.inputs,
+                    snapshot,
+                    info=self.info,
+                    ssh_config=self.ssh_config,
+                    progress=self.progress,
+                ),
+                None if declared == "unknown" else declared == "on",
+            )
+        return self._loads
+
+
+def begin(given: Given, progress: Callable[[str], None]) -> Session:
+    """Accept the inputs, start the lab where one is asked for, make the run's folder.
+
+    Raises:
+        IbacceptError: bad input; a bundle that was changed; a lab that cannot start.
+    """
+    job = given.option("job")
+    ssh_config = given.path("ssh-config")
+    if ssh_config is not None and not ssh_config.is_file():
+        raise InputError(f"there is no file {ssh_config}; name it with --ssh-config=FILE")
+    lab: RunningLab | None = None
+    source: Path | None = None
+    load = bool(given.option("load"))
+    if given.option("replay") is not None:
+        if given.option("lab") is not None:
+            raise InputError("--replay judges what was captured; it cannot be used with --lab")
+        source = given.path_or_default("replay").resolve()
+        inputs = replay_inputs(source, given.path("expectations"), given.path("inventory"), job)
+        info = RunInfo.read(source)
+        info = info if job is None else replace(info, job=job)
+    elif (name := given.option("lab")) is not None:
+        progress(f"starting the lab {name}")
+        lab = given.start_lab(name, given.option("lab-backend") or DEFAULTS["lab-backend"])
+        ssh_config = lab.ssh_config
+        try:
+            inputs = _lab_inputs(given, lab, job)
+        except BaseException:
+            lab.stop()
+            raise
+        info = RunInfo.now(inputs.expectations.fabric, job=job or lab.job, load=load, lab=True)
+    else:
+        inputs = Inputs.load(
+            given.path_or_default("expectations"), given.path_or_default("inventory"), job
+        )
+        info = RunInfo.now(inputs.expectations.fabric, job=job, load=load)
+    try:
+        _check_planned(inputs)
+        if load:
+            inputs.check_load()
+        reports = given.path_or_default("reports")
+        run_dir = new_run_dir(reports, info if source is None else _replayed(info))
+        info = keep_inputs(run_dir, inputs, info)
+        if source is not None:
+            copy_captures(source, run_dir)
+    except BaseException:
+        if lab is not None:
+            lab.stop()
+        raise
+    return Session(inputs, info, run_dir, ssh_config, progress, lab, source)
+
+
+def _replayed(info: RunInfo) -> RunInfo:
+    """The run's facts with the time of now: only the name of the folder goes by it."""
+    return RunInfo.now(info.fabric, job=info.job, load=info.load)
+
+
+def _lab_inputs(given: Given, lab: RunningLab, job: str | None) -> Inputs:
+    expectations = given.path("expectations") or lab.expectations
+    if expectations is None:
+        raise InputError(
+            f"the scenario {lab.scenario.name} orders nothing; give --expectations=FILE"
+        )
+    return Inputs.load(expectations, given.path("inventory") or lab.inventory, job or lab.job)
+
+
+def join(sent: dict[str, Any], progress: Callable[[str], None]) -> Session:
+    """A worker's part of the controller's run: the same files, the same folder."""
+    run_dir = Path(sent["run_dir"])
+    inputs = replay_inputs(run_dir, None, None)
+    ssh_config = sent["ssh_config"]
+    return Session(
+        inputs,
+        RunInfo.read(run_dir),
+        run_dir,
+        None if ssh_config is None else Path(ssh_config),
+        progress,
+    )
+
+
+def cables_of(inputs: Inputs, expected: Expectation) -> Iterator[PlannedCable | None]:
+    """What an entry is an item about: None for the entry itself, or each planned cable."""
+    if getattr(expected, "each", None) is None:
+        yield None
+        return
+    plan = inputs.plan
+    assert plan is not None  # noqa: S101 - the schema refuses each: without a plan
+    links = getattr(expected, "links", None)
+    if links is None:
+        yield None  # the cables that nobody planned
+        yield from plan.cables
+        return
+    yield from planned_cables(links, plan, inputs.inventory)
+
+
+def _check_planned(inputs: Inputs) -> None:
+    """Hold ``each: cable`` against the plan, before anything is looked at.
+
+    Raises:
+        InputError: links that the plan cannot tell, or a waiver for a cable that is not planned
+            (it would be in no item, so nobody would notice that it covers nothing).
+    """
+    for expected in inputs.expectations.entries:
+        names = [cable.name for cable in cables_of(inputs, expected) if cable is not None]
+        if getattr(expected, "each", None) is None:
+            continue
+        for waiver in inputs.expectations.waivers:
+            if waiver.expectation == expected.id and not any(covers(waiver, n) for n in names):
+                raise InputError(
+                    f"{inputs.expectations.source(expected)}: the waiver {waiver.ticket} names "
+                    f"{waiver.subject!r}, which is none of the planned cables of {expected.id}"
+                )
+
+
+def ids_of(run: Session) -> Iterator[str]:
+    """Ids of all items of a run, in the order of the expectations."""
+    for expected in run.inputs.expectations.entries:
+        for cable in cables_of(run.inputs, expected):
+            yield item_id(expected, cable)
+
+
+def job_text(run: Session) -> str:
+    """The job in words; empty where there is none."""
+    job = run.inputs.job
+    return f"clients {fold(job.clients)}, storage {fold(job.storage)}" if job is not None else ""

@@ -1,0 +1,122 @@
+"""Adaptive routing: what the site says, and what files of its subnet manager say.
+
+Where switches choose among ports themselves, the forwarding tables are only the fallback, and the
+number of LIDs per cable does not predict its load. So a spread is judged only where nothing says
+that adaptive routing is on.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Literal
+
+from ibaccept.verdict.evidence import CaptureRef
+
+SUBJECT = "adaptive routing"
+FALLBACK = "not judged: the tables are only the fallback"
+BY_LOAD = "judge such a fabric by its load (kinds cable-load and rdma-ceiling)"
+NOT_EXCLUDED = (
+    "nothing here says whether the switches route adaptively; where they do, these counts do not "
+    "tell the load. Say adaptive_routing: off, or give opensm.conf under subnet_files"
+)
+
+
+_SECRET = re.compile(
+    r"^([ \t]*[a-z0-9_]*(?:key|passw|secret)[a-z0-9_]*)(?:[ \t]*=[ \t]*|[ \t]+)\S.*$",
+    re.MULTILINE,
+)
+"""An option of a configuration file whose value is nobody's business: ``m_key 0x12``."""
+
+
+def kept_name(number: int, text: str) -> str:
+    """Where the run's folder keeps a file: ``inputs/subnet-1-opensm.conf``."""
+    return f"inputs/subnet-{number + 1}-{PurePath(text).name}"
+
+
+def without_secrets(text: str) -> str:
+    """A configuration file without its keys and passwords; line numbers stay."""
+    return _SECRET.sub(r"\1 (not copied)", text)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSign:
+    """What a file under ``subnet_files`` says.
+
+    Attributes:
+        state: None = the file is understood and tells nothing.
+        file: as the expectations name it.
+        capture: the line that says it; of the copy in the run's folder.
+    """
+
+    state: Literal["on", "off"] | None
+    file: str
+    capture: CaptureRef
+
+    def __str__(self) -> str:
+        if self.state is None:
+            return f"{self.file} does not tell"
+        return f"{self.file}:{self.capture.line} says {self.state}: {self.capture.text!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveRouting:
+    """What is known of adaptive routing.
+
+    Attributes:
+        said: ``adaptive_routing:`` of the expectations.
+        said_at: that line of them, None where it is not there.
+        signs: what the files say, in the order given.
+    """
+
+    said: Literal["on", "off"] | None = None
+    said_at: CaptureRef | None = None
+    signs: tuple[FileSign, ...] = ()
+
+    @property
+    def signs_on(self) -> tuple[FileSign, ...]:
+        """Files that say on."""
+        return tuple(sign for sign in self.signs if sign.state == "on")
+
+    @property
+    def state(self) -> Literal["on", "off", "unknown"]:
+        """On where the site or any file says so, off where one says so and none contradicts."""
+        if self.said == "on" or self.signs_on:
+            return "on"
+        if self.said == "off" or any(sign.state == "off" for sign in self.signs):
+            return "off"
+        return "unknown"
+
+    @property
+    def why_not_judged(self) -> str | None:
+        """Why a spread cannot be judged by the tables; None where it can."""
+        if self.state != "on":
+            return None
+        by = "; ".join(map(str, self.signs_on))
+        if self.said == "off":
+            return f"{FALLBACK}: the expectations say adaptive_routing: off, but {by}"
+        return f"{FALLBACK}: adaptive routing is on, {by or 'as the expectations say'}"
+
+    @property
+    def hint(self) -> str:
+        """What to do where it is not judged."""
+        if self.said == "off":
+            return "correct adaptive_routing:, or give the files that are in force now"
+        return BY_LOAD
+
+    @property
+    def captures(self) -> tuple[CaptureRef, ...]:
+        """The lines that say it is on."""
+        mine = (self.said_at,) if self.said_at is not None else ()
+        return (*mine, *(sign.capture for sign in self.signs_on))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of a judged spread must know of it."""
+        told = "; ".join(map(str, self.signs))
+        if self.state == "unknown":
+            return (f"{told}. {NOT_EXCLUDED}" if told else NOT_EXCLUDED,)
+        if self.state == "off":
+            return (f"adaptive routing is off, {told or 'as the expectations say'}",)
+        return ()

@@ -1,0 +1,239 @@
+"""The cabling plan: which port is to be cabled to which. CSV, or a fabric known to be good.
+
+Columns (any order): ``a_name,a_guid,a_port,b_name,b_guid,b_port`` and optional
+``rack,label,length,part``. GUIDs are node GUIDs in hex; a name alone serves where it is unique.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from ibaccept.errors import InputError, InputProblemsError
+from ibaccept.fabric.model import Fabric, Guid, Port
+from ibaccept.fabric.suggest import did_you_mean
+
+END_COLUMNS = ("a_name", "a_guid", "a_port", "b_name", "b_guid", "b_port")
+OPTIONAL_COLUMNS = ("rack", "label", "length", "part")
+COLUMNS = END_COLUMNS + OPTIONAL_COLUMNS
+MAX_PORT = 254
+"""Highest port number of a node (InfiniBand Architecture Specification volume 1, NodeInfo)."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One planned end: at least one of name and node GUID, and the port number."""
+
+    name: str
+    guid: Guid | None
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.name or self.guid}/{self.port}"
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The node as the plan identifies it, and the port."""
+        return (str(self.guid) if self.guid is not None else self.name, self.port)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCable:
+    """One row. ``line`` is its line in the CSV, 0 where the plan is a recorded fabric."""
+
+    a: End
+    b: End
+    rack: str = ""
+    label: str = ""
+    length: str = ""
+    part: str = ""
+    line: int = 0
+
+    @property
+    def name(self) -> str:
+        """``SwitchA/13 - SwitchB/25``, in the plan's words and order."""
+        return f"{self.a} - {self.b}"
+
+    @property
+    def ends(self) -> tuple[End, End]:
+        """Both ends."""
+        return (self.a, self.b)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Every planned cable. ``file`` is how messages call the plan."""
+
+    cables: tuple[PlannedCable, ...]
+    file: str
+
+    def where(self, cable: PlannedCable) -> str:
+        """``cables.csv:7``; the plan's name alone where it has no lines."""
+        return f"{self.file}:{cable.line}" if cable.line else self.file
+
+    @classmethod
+    def from_fabric(cls, fabric: Fabric, *, name: str) -> Self:
+        """The cables of a fabric known to be good, ``name`` says which.
+
+        Raises:
+            InputError: the fabric has no cable.
+        """
+        cables = tuple(
+            PlannedCable(_end(fabric, link.a), _end(fabric, link.b)) for link in fabric.links
+        )
+        if not cables:
+            raise InputError(f"{name}: no cable was seen, so there is no plan to take from it")
+        return cls(cables, name)
+
+    @classmethod
+    def load(cls, path: Path, *, name: str | None = None) -> Self:
+        """Read a CSV file.
+
+        Raises:
+            InputError: not readable, or every problem of its rows, a sentence each.
+        """
+        file = name if name is not None else str(path)
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{file}: is not UTF-8 text (byte {error.start + 1}); save it as UTF-8"
+            ) from None
+        return cls.read(text, name=file)
+
+    @classmethod
+    def read(cls, text: str, *, name: str) -> Self:
+        """As ``load``, for text.
+
+        Raises:
+            InputError: every problem of the rows, a sentence each.
+        """
+        problems: list[str] = []
+        cables = tuple(_rows(text, name, problems))
+        problems += _used_twice(cables, name)
+        if problems:
+            raise InputProblemsError(problems)
+        if not cables:
+            raise InputError(f"{name}: the plan has no cable; add a row for each")
+        return cls(cables, name)
+
+
+def write_plan(fabric: Fabric) -> str:
+    """The cables of a fabric as CSV, to record a plan from a fabric known to be good."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(END_COLUMNS)
+    for link in fabric.links:
+        a, b = _end(fabric, link.a), _end(fabric, link.b)
+        writer.writerow((a.name, a.guid, a.port, b.name, b.guid, b.port))
+    return out.getvalue()
+
+
+def _end(fabric: Fabric, port: Port) -> End:
+    node = fabric.node_of(port)
+    return End(" ".join(node.name.split()), node.guid, port.id.port)
+
+
+def _rows(text: str, file: str, problems: list[str]) -> Iterator[PlannedCable]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] | None = None
+    line = 1
+    try:
+        for row in reader:
+            first, line = line, reader.line_num + 1
+            cells = [cell.strip() for cell in row]
+            if not any(cells):
+                continue
+            if header is None:
+                header = cells
+                wrong = _header_problems(header, text)
+                problems += [f"{file}:{first}: {sentence}" for sentence in wrong]
+                if wrong:
+                    return
+                continue
+            found: list[str] = []
+            cable = _cable(header, cells, first, found)
+            problems += [f"{file}:{first}: {sentence}" for sentence in found]
+            if cable is not None:
+                yield cable
+    except csv.Error as error:
+        problems.append(f"{file}:{reader.line_num}: is not CSV: {error}")
+        return
+    if header is None:
+        problems.append(f"{file}:1: the file is empty; its first line is {','.join(END_COLUMNS)}")
+
+
+def _header_problems(header: list[str], text: str) -> list[str]:
+    if len(header) == 1 and (";" in header[0] or "\t" in text.splitlines()[0]):
+        return ["the columns are not separated by commas; save the plan as comma-separated CSV"]
+    wrong = [
+        f"unknown column {name!r}{did_you_mean(name, COLUMNS)}"
+        for name in header
+        if name not in COLUMNS
+    ]
+    wrong += [
+        f"the column {name!r} is there twice"
+        for name in sorted(set(header))
+        if name and header.count(name) > 1
+    ]
+    if not wrong:
+        wrong += [
+            f"the column {side}_port is missing" for side in "ab" if f"{side}_port" not in header
+        ]
+        wrong += [
+            f"the columns {side}_name and {side}_guid are both missing; one is needed"
+            for side in "ab"
+            if f"{side}_name" not in header and f"{side}_guid" not in header
+        ]
+    return wrong
+
+
+def _cable(
+    header: list[str], cells: list[str], line: int, problems: list[str]
+) -> PlannedCable | None:
+    if len(cells) != len(header):
+        problems.append(f"{len(cells)} cells where the header has {len(header)} columns")
+        return None
+    row = dict(zip(header, cells, strict=True))
+    a, b = _read_end("a", row, problems), _read_end("b", row, problems)
+    if a is None or b is None:
+        return None
+    if a.key == b.key:
+        problems.append(f"both ends are {a}")
+        return None
+    rack, label, length, part = (row.get(name, "") for name in OPTIONAL_COLUMNS)
+    return PlannedCable(a, b, rack, label, length, part, line)
+
+
+def _read_end(side: str, row: Mapping[str, str], problems: list[str]) -> End | None:
+    before = len(problems)
+    name, text = row.get(f"{side}_name", ""), row.get(f"{side}_guid", "")
+    guid = None
+    if text:
+        try:
+            guid = Guid.parse(text)
+        except ValueError as error:
+            problems.append(f"{side}_guid: {error}")
+    if not name and not text:
+        problems.append(f"{side}_name and {side}_guid are both empty; one is needed")
+    port = row[f"{side}_port"]
+    number = int(port) if port.isascii() and port.isdigit() else 0
+    if not 1 <= number <= MAX_PORT:
+        problems.append(f"{side}_port: {port!r} is not a port number (1 to {MAX_PORT})")
+    return End(name, guid, number) if len(problems) == before else None
+
+
+def _used_twice(cables: tuple[PlannedCable, ...], file: str) -> Iterator[str]:
+    first: dict[tuple[str, int], int] = {}
+    for cable in cables:
+        for end in cable.ends:
+            if end.key in first:
+                yield f"{file}:{cable.line}: {end} is already used in line {first[end.key]}"
+            else:
+                first[end.key] = cable.line

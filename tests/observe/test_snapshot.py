@@ -1,0 +1,143 @@
+"""What was seen: parts that are not there raise, and windows need both of their sweeps."""
+
+import pytest
+
+from ibaccept.checks.counters import ErrorCounters, window_of
+from ibaccept.errors import InputError
+from ibaccept.fabric.model import Fabric, Guid, Node, NodeType, Port, PortId, PortState
+from ibaccept.observe.counters import Sweep
+from ibaccept.observe.snapshot import Snapshot, Window
+from ibaccept.site.inventory import Inventory
+from ibaccept.site.plan import Plan
+from ibaccept.verdict.absence import NotSeen, NotSeenError
+
+A, B = Guid(0x10), Guid(0x20)
+FABRIC = Fabric.of(
+    [
+        Node(A, NodeType.SWITCH, "SwitchA", 36, {13: Port(PortId(A, 13), remote=PortId(B, 25))}),
+        Node(
+            B,
+            NodeType.SWITCH,
+            "SwitchB",
+            36,
+            {
+                25: Port(PortId(B, 25), remote=PortId(A, 13)),
+                26: Port(PortId(B, 26), state=PortState.DOWN),
+            },
+        ),
+    ]
+)
+SILENT = NotSeen("the error counters", "mgmt01: it was silent", "ask again")
+
+
+def snapshot(**parts):
+    given = {"observer": "mgmt01", "inventory": Inventory({}, {}, "site.yaml"), "plan": None}
+    return Snapshot(**{**given, "fabric_seen": FABRIC, **parts})
+
+
+def sweep(start):
+    return Sweep(start, start + 2, f"captures/{start:04.0f}.txt")
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "what"),
+    [
+        ("fabric", "fabric_seen", "the fabric"),
+        ("managers", "managers_seen", "the subnet managers"),
+        ("tables", "tables_seen", "the forwarding tables"),
+    ],
+)
+def test_a_part_that_was_not_seen_raises_and_says_why(part, field, what):
+    missing = NotSeen(what, "mgmt01: it was silent", "ask again")
+    seen = snapshot(**{field: missing})
+
+    with pytest.raises(NotSeenError) as caught:
+        getattr(seen, part)
+    assert (caught.value.part, str(caught.value)) == (
+        missing,
+        f"{what} could not be seen: mgmt01: it was silent",
+    )
+
+
+def test_parts_that_nobody_looked_for_are_not_seen():
+    seen = snapshot()
+
+    for part in ("managers", "tables", "routes"):
+        with pytest.raises(NotSeenError, match="could not be seen: they were not looked for"):
+            getattr(seen, part)
+
+
+def test_a_window_is_two_sweeps():
+    first, last = sweep(100.0), sweep(160.0)
+    seen = snapshot(sweeps={0.0: first, 60.0: last})
+
+    assert seen.window(60.0) == Window(first, last)
+    assert seen.window(60.0).seconds == 60.0
+
+
+@pytest.mark.parametrize("lost", [0.0, 60.0])
+def test_a_window_with_one_sweep_is_not_seen(lost):
+    sweeps = {0.0: sweep(100.0), 60.0: sweep(160.0), lost: SILENT}
+
+    with pytest.raises(NotSeenError) as caught:
+        snapshot(sweeps=sweeps).window(60.0)
+    assert caught.value.part == SILENT
+
+
+def test_evidence_takes_the_longest_window_there_is():
+    first, second, last = sweep(100.0), sweep(110.0), sweep(160.0)
+
+    assert snapshot(sweeps={60.0: last, 0.0: first, 10.0: second}).longest_window == Window(
+        first, last
+    )
+    assert snapshot(sweeps={0.0: SILENT, 10.0: second, 60.0: last}).longest_window == Window(
+        second, last
+    )
+    assert snapshot(sweeps={0.0: first, 60.0: SILENT}).longest_window == Window(first, first)
+    assert snapshot(sweeps={0.0: SILENT, 60.0: SILENT}).longest_window is None
+    assert snapshot().longest_window is None
+
+
+def test_planned_cables_are_located():
+    rows = "a_name,a_port,b_name,b_port\nSwitchA,13,SwitchB,25\nSwitchA,14,SwitchB,26\n"
+    plan = Plan.read(rows, name="cables.csv")
+    seen = snapshot(plan=plan)
+
+    found = {planned.name: cable.is_there for planned, cable in seen.planned.items()}
+    assert found == {"SwitchA/13 - SwitchB/25": True, "SwitchA/14 - SwitchB/26": False}
+
+
+def test_a_plan_that_names_nobody_is_told():
+    plan = Plan.read("a_name,a_port,b_name,b_port\nSwichA,13,SwitchB,25\n", name="cables.csv")
+
+    with pytest.raises(InputError) as caught:
+        _ = snapshot(plan=plan).planned
+    assert str(caught.value) == ("cables.csv:2: no node is named 'SwichA'; did you mean 'SwitchA'?")
+
+
+def ordered(window):
+    return ErrorCounters.model_validate(
+        {"id": "e", "kind": "error-counters", "links": "all", "window": window}
+    )
+
+
+def test_a_window_holds_what_was_waited_for_and_no_more():
+    """A replay may be asked for a longer window than lies between its readings."""
+    seen = snapshot(sweeps={0.0: sweep(100.0), 8.0: sweep(110.1), 86400.0: sweep(110.1)})
+
+    assert window_of(seen, ordered("8s")) == Window(sweep(100.0), sweep(110.1))
+    with pytest.raises(NotSeenError) as caught:
+        window_of(seen, ordered("24h"))
+    assert caught.value.part == NotSeen(
+        "a window of 86400s",
+        "the two readings are 8.1 s apart, the entry orders 86400s",
+        "look at the fabric again with this window",
+    )
+
+
+def test_a_window_without_times_is_not_judged():
+    timeless = Sweep(None, None, "captures/0001.txt")
+    seen = snapshot(sweeps={0.0: timeless, 8.0: timeless})
+
+    with pytest.raises(NotSeenError, match="the two readings are an unknown time apart"):
+        window_of(seen, ordered("8s"))
