@@ -85,11 +85,11 @@ class Site:
         names = [node.name for node in self.hosts]
         hosts = {name: InventoryHost(name, Host(name)) for name in names}
         return Snapshot(
-            "mgmt01",
-            Inventory({"observers": (), **groups}, hosts),
-            None,
-            self.fabric(),
-            gaps,
+            observer="mgmt01",
+            inventory=Inventory({"observers": (), **groups}, hosts),
+            plan=None,
+            fabric_seen=self.fabric(),
+            gaps=gaps,
             tables_seen=tuple(
                 self.table(name, (unknown or {}).get(name, ())) for name in self.switches
             ),

@@ -15,7 +15,7 @@ import pytest
 
 import ibaccept
 from ibaccept.checks.base import Expectation
-from ibaccept.checks.proof import Evidence
+from ibaccept.checks.proof import Evidence, unseen_verdict
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.report.meta import RunMeta
@@ -300,7 +300,7 @@ def pytest_runtest_makereport(
     raised = call.excinfo.value if call.excinfo is not None else None
     if report.failed and not isinstance(raised, NotMetError | NotJudgedError):
         # A bug of the suite keeps its traceback; the entry was not judged, so it is no failure.
-        verdict = _bug(item, entry, raised)
+        verdict = _bug(entry, item.nodeid, raised)
         report.when = "setup"
     elif verdict is not None and verdict.outcome is Outcome.FAIL:
         report.longrepr = failure_text(verdict, 100, heading=False)
@@ -320,22 +320,14 @@ def pytest_runtest_makereport(
     return report
 
 
-def _bug(item: pytest.Item, entry: Entry, raised: BaseException | None) -> Verdict:
-    made = Evidence(
-        Snapshot(None, _inventory(item), None, NotSeen("", "")), entry.completer(item.nodeid)
-    )
+def _bug(entry: Entry, nodeid: str, raised: BaseException | None) -> Verdict:
     what = f"{type(raised).__name__}: {raised}" if raised is not None else "unknown"
-    verdict = made.unseen(NotSeen("this entry", f"a bug in the suite, {what}", "report it"))
-    item.stash[EVIDENCE] = made
-    return verdict
-
-
-def _inventory(item: pytest.Item) -> Any:
-    return item.config.stash[RUN].inputs.inventory
+    part = NotSeen("this entry", f"a bug in the suite, {what}", "report it")
+    return entry.completer(nodeid)(unseen_verdict(part))
 
 
 def _meta(run: Session) -> dict[str, Any]:
-    seen = run._snapshot  # noqa: SLF001 - the run's own
+    seen = run.seen
     if seen is None:
         return {}
     return {"observer": seen.observer, "tools": dict(seen.tools), "warnings": list(seen.warnings)}

@@ -6,7 +6,7 @@ from ibaccept.checks.counters import ErrorCounters, window_of
 from ibaccept.errors import InputError
 from ibaccept.fabric.model import Fabric, Guid, Node, NodeType, Port, PortId, PortState
 from ibaccept.observe.counters import Sweep
-from ibaccept.observe.snapshot import Snapshot, Window
+from ibaccept.observe.snapshot import Snapshot, SubnetManagers, Window
 from ibaccept.site.inventory import Inventory
 from ibaccept.site.plan import Plan
 from ibaccept.verdict.absence import NotSeen, NotSeenError
@@ -65,6 +65,26 @@ def test_parts_that_nobody_looked_for_are_not_seen():
     for part in ("managers", "tables", "routes"):
         with pytest.raises(NotSeenError, match="could not be seen: they were not looked for"):
             getattr(seen, part)
+
+
+def test_parts_that_were_looked_for_and_not_seen_are_listed_once():
+    managers = NotSeen("the subnet managers", "mgmt01: it was silent")
+    host = NotSeen("client-01", "connection refused")
+
+    seen = snapshot(
+        managers_seen=managers,
+        tables_seen=(),
+        sweeps={0.0: SILENT, 60.0: SILENT},
+        hosts={"client-01": host},
+    )
+
+    assert seen.unseen() == (SILENT, managers, host)
+
+
+def test_a_whole_snapshot_lists_nothing():
+    seen = snapshot(managers_seen=SubnetManagers(), tables_seen=(), sweeps={0.0: sweep(0)})
+
+    assert seen.unseen() == ()
 
 
 def test_a_window_is_two_sweeps():

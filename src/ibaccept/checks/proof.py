@@ -50,6 +50,28 @@ class Aspect:
     ports: tuple[int, ...] = ()
 
 
+def unseen_verdict(part: NotSeen) -> Verdict:
+    """The verdict of an entry of which nothing could be judged; id and waivers are not in it."""
+    finding = Finding(
+        Subject("part", part.what),
+        "error",
+        f"{part.what} to be seen",
+        part.reason,
+        part.hint,
+        captures=part.captures,
+    )
+    return Verdict(
+        id="",
+        kind="",
+        nodeid="",
+        outcome=Outcome.ERROR,
+        sentence=f"{part.what} could not be seen, so nothing was judged",
+        because="",
+        coverage=Coverage(0, 0),
+        findings=(finding,),
+    )
+
+
 @dataclass
 class Evidence:
     """Proves the findings of one test and keeps its verdict (an ``EvidenceSource``).
@@ -72,26 +94,7 @@ class Evidence:
 
     def unseen(self, part: NotSeen) -> Verdict:
         """The verdict of an entry whose part of the snapshot is not there. It is recorded."""
-        finding = Finding(
-            Subject("part", part.what),
-            "error",
-            f"{part.what} to be seen",
-            part.reason,
-            part.hint,
-            captures=part.captures,
-        )
-        return self.record(
-            Verdict(
-                id="",
-                kind="",
-                nodeid="",
-                outcome=Outcome.ERROR,
-                sentence=f"{part.what} could not be seen, so nothing was judged",
-                because="",
-                coverage=Coverage(0, 0),
-                findings=(finding,),
-            )
-        )
+        return self.record(unseen_verdict(part))
 
     # -- who it is about ---------------------------------------------------------------------
 

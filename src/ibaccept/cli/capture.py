@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from ibaccept import commands
@@ -23,7 +23,6 @@ from ibaccept.transport import Transport
 from ibaccept.transport.captures import Bundle
 from ibaccept.transport.replay import RecordingTransport, ReplayTransport
 from ibaccept.transport.router import open_transport
-from ibaccept.verdict.absence import NotSeen
 
 
 def capture(options: argparse.Namespace) -> int:
@@ -36,28 +35,13 @@ def capture(options: argparse.Namespace) -> int:
     snapshot = take_snapshot(run_dir, inputs, ssh_config=ssh_config, progress=complain)
     (run_dir / ".look.lock").unlink(missing_ok=True)
     say(str(run_dir))
-    unseen = [*_unseen(snapshot)]
+    parts = snapshot.unseen()
+    unseen = dict.fromkeys(f"{part.what} could not be seen: {part.reason}" for part in parts)
     for sentence in (*snapshot.warnings, *unseen):
         complain(sentence)
     sys.stdout.flush()
     complain(f"judge it with: pytest tests_fabric --replay={run_dir}")
     return NOT_SEEN if unseen else DONE
-
-
-def _unseen(snapshot: Snapshot) -> Iterator[str]:
-    """A sentence for each part that could not be seen, each once."""
-    parts: list[object] = [
-        snapshot.fabric_seen,
-        *snapshot.sweeps.values(),
-        snapshot.managers_seen,
-        snapshot.tables_seen,
-        *snapshot.hosts.values(),
-    ]
-    told: dict[str, None] = {}
-    for part in parts:
-        if isinstance(part, NotSeen):
-            told[f"{part.what} could not be seen: {part.reason}"] = None
-    yield from told
 
 
 def plan(options: argparse.Namespace) -> int:

@@ -60,10 +60,10 @@ def look(
     chosen = choose(transport, inventory, progress)
     if isinstance(chosen, NotSeen):
         return Snapshot(
-            None,
-            inventory,
-            plan,
-            chosen,
+            observer=None,
+            inventory=inventory,
+            plan=plan,
+            fabric_seen=chosen,
             sweeps=dict.fromkeys((0.0, *wanted.windows), chosen),
             managers_seen=chosen,
             tables_seen=chosen,
@@ -73,7 +73,8 @@ def look(
     tools = {} if isinstance(version, NotSeen) else {"infiniband-diags": version_of(version)}
     first = RawSweep.read(observer)
     since = time.monotonic()
-    topology, fabric, gaps, lines = topology_of(observer)
+    topology = topology_of(observer)
+    fabric = topology.fabric
     managers = managers_of(observer, stat, fabric, first)
     tables, tables_file, tables_text = tables_of(observer, fabric)
     hosts = stats_of(transport, wanted.hosts, wanted.fan_out, progress)
@@ -85,22 +86,21 @@ def look(
             progress(f"waiting {rest:.0f} s for the window of {seconds:g} s to pass")
             sleep(rest)
         raws[seconds] = RawSweep.read(observer)
-    del topology
     return Snapshot(
-        observer.host.name,
-        inventory,
-        plan,
-        fabric,
-        gaps,
-        {seconds: raw.sweep(fabric) for seconds, raw in raws.items()},
-        managers,
-        tables,
-        tables_file,
-        tables_text,
-        hosts,
-        lines,
-        tuple(observer.warnings),
-        tools,
+        observer=observer.host.name,
+        inventory=inventory,
+        plan=plan,
+        fabric_seen=fabric,
+        gaps=topology.gaps,
+        sweeps={seconds: raw.sweep(fabric) for seconds, raw in raws.items()},
+        managers_seen=managers,
+        tables_seen=tables,
+        tables_file=tables_file,
+        tables_text=tables_text,
+        hosts=hosts,
+        lines=topology.lines,
+        warnings=tuple(observer.warnings),
+        tools=tools,
     )
 
 

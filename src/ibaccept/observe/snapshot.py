@@ -66,7 +66,7 @@ class Gap:
     captures: tuple[CaptureRef, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Snapshot:
     """One look at the fabric.
 
@@ -105,6 +105,17 @@ class Snapshot:
     lines: Mapping[PortId, tuple[CaptureRef, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
+
+    def unseen(self) -> tuple[NotSeen, ...]:
+        """Every part that was looked for and not seen, each once, in the order of the look."""
+        parts = (
+            self.fabric_seen,
+            *self.sweeps.values(),
+            self.managers_seen,
+            self.tables_seen,
+            *self.hosts.values(),
+        )
+        return tuple(dict.fromkeys(part for part in parts if isinstance(part, NotSeen)))
 
     @property
     def fabric(self) -> Fabric:

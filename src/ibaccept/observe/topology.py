@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ibaccept import commands
 from ibaccept.fabric.model import Fabric, Guid, NodeType, PortId
@@ -26,49 +27,53 @@ _DIRECTED = re.compile(r"DR path slid \d+; dlid \d+; (0(?:,\d+)+)")
 _PID = re.compile(r"\[\d+\] ?")
 
 
-def topology_of(
-    observer: Observer,
-) -> tuple[object, Fabric | NotSeen, tuple[Gap, ...], dict[PortId, tuple[CaptureRef, ...]]]:
-    """Topology, fabric, gaps, and the captured line of every port."""
-    gaps: list[Gap] = []
+@dataclass(frozen=True, slots=True)
+class TopologySweep:
+    """What one sweep of the topology gave.
 
-    troubles: list[CommandResult] = []
+    Attributes:
+        fabric: nodes, ports and links, or why they were not seen.
+        gaps: what did not answer; empty where the fabric was not seen at all.
+        lines: the captured line of each port.
+    """
+
+    fabric: Fabric | NotSeen
+    gaps: tuple[Gap, ...] = ()
+    lines: Mapping[PortId, tuple[CaptureRef, ...]] = field(default_factory=dict)
+
+
+def topology_of(observer: Observer) -> TopologySweep:
+    """Sweep the topology from one observer: ``ibnetdiscover``, then ``iblinkinfo``."""
+    results: list[CommandResult] = []
 
     def read_topology(result: CommandResult) -> ibnetdiscover.Topology:
-        troubles.append(result)
+        results.append(result)
         return ibnetdiscover.parse(result.text)
 
     def read_links(result: CommandResult) -> tuple[iblinkinfo.LinkInfo, str]:
-        troubles.append(result)
+        results.append(result)
         return iblinkinfo.parse(result.text), file_of(result)
 
     topology = observer.take("the fabric", commands.IBNETDISCOVER, read_topology)
     links = observer.take("the fabric", commands.IBLINKINFO, read_links)
     if isinstance(topology, NotSeen):
-        return None, topology, (), {}
+        return TopologySweep(topology)
     if isinstance(links, NotSeen):
-        return topology, links, (), {}
+        return TopologySweep(links)
     info, file = links
     try:
         fabric, sentences = assemble.merge(topology, info.rows)
     except (ParseError, ValueError) as error:
-        return topology, NotSeen("the fabric", f"{observer.host.name}: {error}"), (), {}
+        return TopologySweep(NotSeen("the fabric", f"{observer.host.name}: {error}"))
     if not fabric.links:
-        return (
-            topology,
-            NotSeen(
-                "the fabric",
-                f"{observer.host.name} sees no link at all ({len(fabric.nodes)} nodes)",
-                "look at its cable with ibstat",
-            ),
-            (),
-            {},
-        )
-    for result in troubles:
+        reason = f"{observer.host.name} sees no link at all ({len(fabric.nodes)} nodes)"
+        return TopologySweep(NotSeen("the fabric", reason, "look at its cable with ibstat"))
+    gaps: list[Gap] = []
+    for result in results:
         gaps += _gaps(observer, result, fabric, topology.initiated_from)
     # A sentence of merge is a port or node that was not seen whole, or seen as two things.
     gaps += [Gap(sentence, sentence) for sentence in sentences]
-    return topology, fabric, tuple(_unique(gaps)), _lines(fabric, info, file)
+    return TopologySweep(fabric, tuple(_unique(gaps)), _lines(fabric, info, file))
 
 
 def _gaps(

@@ -63,10 +63,16 @@ class Session:
 
     Attributes:
         inputs: accepted expectations and inventory.
+        info: facts of the run, as in ``run.json``.
         run_dir: its folder.
+        ssh_config: OpenSSH configuration to use instead of the user's.
+        progress: takes each step, a line each.
+        lab: the simulated fabric, where one was started.
+        replay: the run that is judged again.
         verdicts: of every item that ended, in order (controller only).
-        nodeids: items seen, by entry id.
-        selected: True where -k, -m or single tests chose among the entries.
+        meta: observer, tools and warnings of the sweep, for the reports (controller only).
+        skipped: items that did not run, by id (controller only).
+        seen: the sweep, once it was made.
     """
 
     inputs: Inputs
@@ -79,16 +85,16 @@ class Session:
     verdicts: list[Verdict] = field(default_factory=list)
     meta: dict[str, Any] = field(default_factory=dict)
     skipped: dict[str, NotRun] = field(default_factory=dict)
-    _snapshot: Snapshot | None = None
+    seen: Snapshot | None = None
     _loads: LoadLook | None = None
 
     def snapshot(self) -> Snapshot:
         """The look at the fabric; made at most once per run."""
-        if self._snapshot is None:
-            self._snapshot = take_snapshot(
+        if self.seen is None:
+            self.seen = take_snapshot(
                 self.run_dir, self.inputs, ssh_config=self.ssh_config, progress=self.progress
             )
-        return self._snapshot
+        return self.seen
 
     def loads(self, snapshot: Snapshot) -> LoadLook:
         """The load runs; made at most once per run, when they are asked for."""
