@@ -251,9 +251,6 @@ MEMINFO = Command(
     select=False,
     timeout=20,
 )
-SMPQUERY_NODEINFO = Command(
-    "smpquery-nodeinfo", ("smpquery", "nodeinfo", "{lid}"), "type and GUIDs of one node", timeout=30
-)
 VERSION = Command(
     "version",
     ("ibstat", "--version"),
@@ -367,7 +364,6 @@ READ_ONLY: tuple[Command, ...] = (
     PERFQUERY_ALL,
     PERFQUERY_X_ALL,
     PERFQUERY_EACH,
-    SMPQUERY_NODEINFO,
     VERSION,
     SS,
     MEMINFO,

@@ -221,7 +221,6 @@ READERS = {
     "ibqueryerrors.parse_stderr": tool_outputs("ibqueryerrors", "lossy-sweep"),
     "ibroute.parse": tool_outputs("ibroute"),
     "ibstat.parse": tool_outputs("ibstat"),
-    "ibswitches.parse": tool_outputs("ibswitches"),
     "ior.parse": (IOR,),
     "lspci.parse": (LSPCI,),
     "meminfo.parse": tool_outputs("meminfo"),
@@ -229,13 +228,10 @@ READERS = {
     "opensm_dump.parse_lfts": tool_outputs("opensm_dump", "lfts"),
     "perfquery.parse": tool_outputs("perfquery"),
     "perfquery_each.parse": (EACH,),
-    "perftest.bare_average": tool_outputs("perftest", "bare-number"),
     "perftest.parse": tool_outputs("perftest"),
-    "perftest.parse_json": tool_outputs("perftest", "out-json-all-sizes", "out-json-mb"),
     "recorded.parse": (RECORDED,),
     "recorded.parse_all": (RECORDED,),
     "saquery.parse_lftr": tool_outputs("saquery", "lft-block", "cut-lft"),
-    "saquery.parse_records": tool_outputs("saquery"),
     "saquery.parse_sms": tool_outputs("saquery"),
     "sminfo.parse": tool_outputs("sminfo"),
     "smpquery.parse_nodedesc": tool_outputs("smpquery"),
@@ -257,7 +253,6 @@ HOW = {
     "ibroute.parse": in_bytes,
     "opensm_dump.parse_fdbs": in_bytes,
     "opensm_dump.parse_lfts": in_bytes,
-    "perftest.bare_average": lambda read: partial(read, unit="Gb/s"),
     "recorded.parse": lambda read: partial(read, name="site.yaml"),
     "recorded.parse_all": lambda read: lambda text: read([("site.yaml", text)]),
 }
@@ -298,7 +293,7 @@ def test_every_reader_is_here():
         own = {
             f"{module.name}.{name}"
             for name, value in vars(loaded).items()
-            if (name == "parse" or name.startswith(("parse_", "bare_")))
+            if (name == "parse" or name.startswith("parse_"))
             and value.__module__.startswith(loaded.__name__)
         }
         assert bool(own) != (module.name in NO_READERS), module.name

@@ -19,13 +19,21 @@ from ibaccept.parse.ibnetdiscover import (
     NodeRecord,
     PortRecord,
     Topology,
-    missing_peers,
     parse,
     parse_ports,
     to_topology,
 )
 
 GOLDEN = Path(__file__).parent / "golden" / "ibnetdiscover"
+
+
+def missing_peers(topology):
+    """Ids of peers that no block describes, in the order met."""
+    blocks = {node.id_text for node in topology.nodes}
+    peers = [port.peer_id_text for node in topology.nodes for port in node.ports]
+    return tuple(dict.fromkeys(peer for peer in peers if peer not in blocks))
+
+
 SAMPLES = Path(__file__).resolve().parents[2] / "../shared/samples"
 needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason="shared/ is not beside the project")
 BLOCKS = sorted(path.stem for path in GOLDEN.glob("*.yaml") if not path.stem.startswith("ports-"))

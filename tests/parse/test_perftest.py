@@ -1,7 +1,6 @@
 """perftest: every form it prints, and which rows are measurements."""
 
 import json
-import re
 from dataclasses import replace
 
 import pytest
@@ -14,10 +13,8 @@ from ibaccept.parse.perftest import (
     BandwidthTest,
     Refused,
     accept,
-    bare_average,
     consistent,
     parse,
-    parse_json,
 )
 
 MIB = 1 << 20
@@ -379,44 +376,6 @@ def test_any_text(text):
     assert len(test.rows) <= text.count("\n")
 
 
-def test_json_of_both_kinds():
-    """Valid (24.01 and later) and as it was before: the same test."""
-    info = {"test": "RDMA_Write_BW_Test", "Device": "mlx5_0", "Number_of_qps": 4, "Mtu": 4096,
-            "Link_type": "IB"}  # fmt: skip
-    result = {"MsgSize": MIB, "n_iterations": 5000, "BW_peak": 0.0, "BW_average": 194.44,
-              "MsgRate": 0.023179}  # fmt: skip
-    valid = json.dumps({"test_info": info, "results": result}, indent=2)
-    broken = re.sub(r'"(?!mlx)([^"]*)"(?=[:,\n])', r"\1", valid)
-    broken = re.sub(r"([^{,\n])\n", r"\1,\n", broken).replace("},\n}", "},\n}\n")
-
-    assert parse_json(valid) == parse_json(broken)
-    assert parse_json(valid).rows == (
-        BandwidthRow(MIB, 5000, None, 194.44, 0.023179, 0.005, 5e-07),
-    )
-
-
-@pytest.mark.parametrize(
-    ("average", "rate", "fit"),
-    [(0.0, 0.0, "both units"), (100.0, 0.023179, "neither MiB/s nor Gb/s")],
-)
-def test_json_does_not_tell_its_unit(average, rate, fit):
-    """Then there is no number."""
-    text = json.dumps(
-        {
-            "test_info": {"test": "RDMA_Write_BW_Test"},
-            "results": {"MsgSize": MIB, "n_iterations": 1, "BW_peak": 0.0, "BW_average": average,
-                        "MsgRate": rate},
-        }
-    )  # fmt: skip
-    with pytest.raises(ParseError) as raised:
-        parse_json(text)
-
-    assert str(raised.value) == (
-        f"perftest output: size times rate fits {fit}, so the JSON's unit is unknown; "
-        "read stdout instead"
-    )
-
-
 @pytest.mark.parametrize(
     ("case", "facts"),
     [
@@ -437,11 +396,6 @@ def test_captures(samples, case, facts):
 
     assert (test.tool, test.unit, len(test.rows), test.link_type, test.mtu, last) == facts
     assert all(consistent(row) for row in test.rows)
-
-
-def test_bare_number():
-    """The number with the unit that only the caller knows."""
-    assert bare_average("0.165883\n", unit="Gb/s") == pytest.approx(0.165883)
 
 
 RXE = {
@@ -530,20 +484,9 @@ def test_golden(golden, expected, plain, case):
     assert (test.tool, test.unit, len(test.rows)) == GOLDEN[case]
 
 
-@pytest.mark.parametrize("case", ["out-json-mb", "out-json-all-sizes"])
-def test_golden_json(golden, expected, plain, case):
-    """The file of ``--out_json`` of that version, which is no JSON."""
-    text = golden("perftest", case)
-
-    assert plain(parse_json(text)) == expected("perftest", case)
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(text)
-
-
 def test_golden_bare_number(golden):
     """The output of ``--output=bandwidth``."""
     text = golden("perftest", "bare-number")
 
-    assert bare_average(text, unit="Gb/s") == float(text)
     with pytest.raises(ParseError, match="a bare number"):
         parse(text)

@@ -6,14 +6,12 @@ from hypothesis import strategies as st
 
 from ibaccept.fabric.model import Guid, Lid
 from ibaccept.parse import ParseError
-from ibaccept.parse.saquery import LftBlock, SaSm, parse_lftr, parse_records, parse_sms
+from ibaccept.parse.saquery import LftBlock, SaSm, parse_lftr, parse_sms
 
 READERS = {
     "one-sm": parse_sms,
     "two-sms": parse_sms,
     "lft-block": parse_lftr,
-    "noderecord": parse_records,
-    "portinfo": parse_records,
 }
 BROKEN = {
     "no-sm": (
@@ -76,17 +74,12 @@ PORT_RECORD = (
             "output: neither a record nor 'IsSM ports' was printed; see its stderr",
         ),
         (
-            parse_records,
-            "ibwarn: [1] x\n",
-            "output: no record was printed: the SA has none of that kind, or it was not asked",
-        ),
-        (
-            parse_records,
+            parse_sms,
             "NodeRecord dump:\n",
             "output, line 1: a record without rows: the output is cut",
         ),
         (
-            parse_records,
+            parse_sms,
             "lid.....................134\n",
             "output, line 1: not a row of a record: 'lid.....................134'",
         ),
@@ -187,19 +180,7 @@ def test_a_block_is_read_back_and_a_cut_one_is_an_error(block, data):
         parse_lftr(text[: data.draw(st.integers(0, len(text) - 2))])
 
 
-def test_captures_of_the_world(samples):
-    (record,) = parse_records(samples("saquery", "noderecord-decimal.txt"))
-
-    assert (record.kind, len(record.fields)) == ("NodeRecord", 15)
-    assert record.fields["lid"] == "134"
-    assert record.fields["num_ports"] == "1"
-    assert record.fields["node_guid"] == "0x98039b03006c7913"
-    assert record.fields["device_id"] == "0x1017"
-    assert record.fields["node_type"] == "Channel Adapter"
-    assert record.fields["NodeDescription"] == "MT4119 ConnectX5   Mellanox Technologies"
-
-
-@pytest.mark.parametrize("reader", [parse_records, parse_sms, parse_lftr])
+@pytest.mark.parametrize("reader", [parse_sms, parse_lftr])
 def test_capture_without_a_subnet_manager(reader, samples):
     with pytest.raises(ParseError) as caught:
         reader(samples("saquery", "error-no-sm.txt"))

@@ -135,12 +135,12 @@ class Bandwidth:
 
     @classmethod
     def from_gib(cls, gib_per_second: float) -> Self:
-        """So many GiB/s."""
+        """A bandwidth given in GiB/s, 2^30 byte/s."""
         return cls(gib_per_second * _GIB)
 
     @classmethod
     def from_gbps(cls, gbps: float) -> Self:
-        """So many Gb/s."""
+        """A bandwidth given in Gb/s, 10^9 bit/s."""
         return cls(gbps * 1e9 / 8)
 
     @property
@@ -242,19 +242,3 @@ class Size:
         if self.bytes == 0:
             unit = "B"
         return f"{self.bytes // _SIZE[unit]}{unit}"
-
-
-def parse_count(text: str) -> int:
-    """Read a whole number of things, ``8`` or ``1,580``.
-
-    Raises:
-        ValueError: signs, fractions, units, or commas that do not group thousands.
-    """
-    if re.fullmatch(r"\d+|\d{1,3}(?:,\d{3})+", text.strip()) is None:
-        raise ValueError(f"{text!r} is not a count; write a whole number such as 8")
-    return int(text.replace(",", ""))
-
-
-def print_count(count: int) -> str:
-    """``1,580``."""
-    return f"{count:,}"

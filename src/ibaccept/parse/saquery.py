@@ -116,20 +116,6 @@ class _Open:
         return Record(self.kind, self.fields, tuple(self.flags), self.section, self.line)
 
 
-def parse_records(text: str) -> tuple[Record, ...]:
-    """Read any list of records that consists of dotted rows.
-
-    Raises:
-        ParseError: no record, no SA, a line that is not understood, or a record without rows.
-    """
-    records, _ = _records(text)
-    if not records:
-        raise ParseError(
-            TOOL, "no record was printed: the SA has none of that kind, or it was not asked"
-        )
-    return records
-
-
 def _records(text: str) -> tuple[tuple[Record, ...], tuple[str, ...]]:
     records: list[_Open] = []
     sections: list[str] = []

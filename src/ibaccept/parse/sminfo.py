@@ -19,9 +19,6 @@ from ibaccept.parse.diags import is_noise, numbered
 
 TOOL = "sminfo"
 
-MASTER = 3
-STANDBY = 2
-
 _ROW = re.compile(
     r"sminfo: sm lid (?P<lid>0x[0-9a-fA-F]+|\d+) sm guid (?P<guid>0x[0-9a-fA-F]{1,16}), "
     r"activity count (?P<activity>\d+) priority (?P<priority>\d+)"
@@ -62,11 +59,6 @@ class SmInfo:
     state: int | None
     state_name: str | None
     line: int
-
-    @property
-    def is_master(self) -> bool | None:
-        """True for the master, None when the state was not printed."""
-        return None if self.state is None else self.state == MASTER
 
 
 def parse(text: str) -> SmInfo:

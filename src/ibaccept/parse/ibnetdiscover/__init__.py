@@ -29,7 +29,6 @@ from ibaccept.parse.ibnetdiscover._records import (
     PortListing,
     PortRecord,
     Topology,
-    missing_peers,
 )
 
 __all__ = [
@@ -39,7 +38,6 @@ __all__ = [
     "PortListing",
     "PortRecord",
     "Topology",
-    "missing_peers",
     "parse",
     "parse_ports",
     "to_topology",

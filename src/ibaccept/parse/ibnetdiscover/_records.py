@@ -159,13 +159,6 @@ class PortListing:
     warnings: tuple[ParseWarning, ...]
 
 
-def missing_peers(topology: Topology) -> tuple[str, ...]:
-    """Ids of peers that no block describes, in the order met; empty for a whole output."""
-    blocks = {node.id_text for node in topology.nodes}
-    peers = (port.peer_id_text for node in topology.nodes for port in node.ports)
-    return tuple(dict.fromkeys(peer for peer in peers if peer not in blocks))
-
-
 def refuse_contradictions(nodes: Sequence[NodeRecord]) -> None:
     """Refuse two lines that cannot both be true: each port has one peer, and is the peer of one."""
     lines = {

@@ -1,4 +1,4 @@
-"""Bandwidth tests of ``perftest``: ``ib_write_bw``, ``ib_read_bw``, ``ib_send_bw``, text and JSON.
+"""Bandwidth tests of ``perftest``: ``ib_write_bw``, ``ib_read_bw``, ``ib_send_bw``.
 
 Source of the format: ``perftest_parameters.h`` (headers and row formats) and
 ``perftest_parameters.c`` (``ctx_print_test_info``, ``print_report_bw``)::
@@ -7,9 +7,8 @@ Source of the format: ``perftest_parameters.h`` (headers and row formats) and
     1048576    96               0.00               0.27                0.000032
 
 Gb is 10^9 bits. ``MB/sec`` (before 24.07) and ``MiB/sec`` are both 2^20 bytes. Below 0.1 Gb/s a
-row has six decimals. ``CPU_Util[%]`` comes with ``--cpu_util``. JSON is no JSON before 24.01
-(unquoted words, commas at the end), and never names the unit. Whether a row may be taken as a
-measurement is decided by ``perftest_accept.accept``, not here.
+row has six decimals. ``CPU_Util[%]`` comes with ``--cpu_util``. Whether a row may be taken as a
+measurement is decided by `ibaccept.parse.perftest.accept`, not here.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from ibaccept.fabric.model import Lid
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.diags import numbered
 from ibaccept.parse.perftest.row import (
-    BYTES_PER_SECOND,
-    GB,
     ROW,
     TITLE,
     TOOL,
@@ -70,25 +67,6 @@ def parse(text: str) -> BandwidthTest:
     for number, line in numbered(TOOL, text):
         reader.add(number, line)
     return reader.finish()
-
-
-def bare_average(text: str, *, unit: Unit) -> float:
-    """The number that ``--output=bandwidth`` prints, in 10^9 bit/s.
-
-    It tells neither size, iterations nor unit, so it can never be accepted as a measurement: a
-    run without a single completion prints ``0.000000``.
-
-    Args:
-        text: stdout.
-        unit: ``Gb/s`` where the tool was given ``--report_gbits``.
-
-    Raises:
-        ParseError: anything but one number.
-    """
-    match = _BARE.fullmatch(text)
-    if match is None:
-        raise ParseError(TOOL, "not the one number that --output=bandwidth prints", text=text)
-    return float(match["value"]) * BYTES_PER_SECOND[unit] / GB
 
 
 class _Reader:
