@@ -14,6 +14,7 @@ from ibaccept.parse.ibqueryerrors import (
     PortErrors,
     QueryErrors,
     Summary,
+    data_nodes,
     parse,
     parse_stderr,
 )
@@ -400,3 +401,14 @@ def test_capture_with_saturated_counters(samples):
         1,
         {"VL15Dropped": 14, "PortXmitWait": 4294967295},
     )
+
+
+@pytest.mark.parametrize("case", ["healthy-counters", "silent-switch-counters", "counters-links"])
+def test_nodes_with_data_counters_are_those_of_the_rows(golden, case):
+    text = golden("ibqueryerrors", case)
+
+    assert data_nodes(text) == {block.guid for block in parse(text).data_blocks} != set()
+
+
+def test_nodes_with_data_counters_have_a_header_of_their_own():
+    assert data_nodes('Errors for 0x1 "a"\nx Data Counters for 0x2 "b"\n') == set()

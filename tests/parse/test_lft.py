@@ -106,6 +106,28 @@ def test_rows_are_those_a_line_by_line_reading_finds(case):
     assert found == rows
 
 
+@pytest.mark.parametrize("case", [c for c in READERS if c.startswith(("dump_fts", "ibroute"))])
+def test_lines_are_those_of_the_output(case):
+    """By number; ``-n`` prints no more of a row than the LID and the port."""
+    lines = (GOLDEN / f"{case}.txt").read_text().splitlines()
+    heads = [n for n, line in enumerate(lines, 1) if line.startswith("Unicast")]
+    tables = read(case)
+
+    assert [table.lines.head.line for table in tables] == heads
+    for table, start, stop in zip(tables, heads, [*heads[1:], len(lines) + 1], strict=True):
+        rows = [n for n in range(start, stop) if lines[n - 1].startswith("0x")]
+        found = table.lines.of(range(1 << 16))
+        assert [row.line for row in found] == [start, *rows]
+        assert found[0].text == lines[start - 1].strip()
+        assert [row.text for row in found[1:]] == [lines[n - 1][:10] for n in rows]
+
+
+def test_a_lid_with_several_rows_has_no_line():
+    (table,) = ibroute.parse(section([(1, 5), (2, 6), (2, 7)]))
+
+    assert [row.text for row in table.lines.of([1, 2])[1:]] == ["0x0001 005"]
+
+
 def test_names_and_numbers_give_the_same_tables_as_opensm_wrote():
     tables = {
         case: {table.guid: table.entries() for table in read(case)}

@@ -14,6 +14,7 @@ from ibaccept.parse.perftest import (
     Refused,
     accept,
     consistent,
+    is_port_taken,
     parse,
 )
 
@@ -490,3 +491,15 @@ def test_golden_bare_number(golden):
 
     with pytest.raises(ParseError, match="a bare number"):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("Couldn't listen to port 18515\n Unable to open file descriptor\n", True),
+        ("Couldn't connect to client-01:18515\n", False),
+        ("", False),
+    ],
+)
+def test_a_taken_port(text, taken):
+    assert is_port_taken(text) is taken

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ NO_ENTRY = 255
 """Port 255 in a table: the switch drops packets to that LID."""
 
 Bytes = NDArray[np.uint8]
+Numbers = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -23,6 +25,44 @@ def frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
     """The same array, read-only from now on."""
     array.setflags(write=False)
     return array
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A line of an output that a table was read from.
+
+    Attributes:
+        line: 1-based number in the output.
+        text: header or row, without the destination's name, as ``-n`` leaves it out.
+    """
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableLines:
+    """Where a table stands in the output it was read from.
+
+    Attributes:
+        head: line number and text of the header.
+        row: line number by LID, int32 of shape (top + 1,); 0 where there is no row, or several.
+        port: output port of that row by LID, uint8 of shape (top + 1,).
+    """
+
+    head: TableRow
+    row: Numbers
+    port: Bytes
+
+    def of(self, lids: Iterable[int]) -> tuple[TableRow, ...]:
+        """The header, and the rows of these LIDs in the order of the output."""
+        wanted = sorted(
+            (int(self.row[lid]), lid) for lid in set(lids) if lid < self.row.size and self.row[lid]
+        )
+        return (
+            self.head,
+            *(TableRow(line, f"{lid:#06x} {int(self.port[lid]):03d}") for line, lid in wanted),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +84,7 @@ class SwitchTable:
         above: LIDs above ``top`` are known to have no entry (top is the switch's LinearFDBTop).
         notes: what the tool printed besides, kept for the reader.
         hops: Hops column of opensm.fdbs, uint8 by LID (255 = none); None for other tools.
+        lines: where it stands in the output; None for tools whose rows are no evidence.
     """
 
     tool: str
@@ -59,6 +100,7 @@ class SwitchTable:
     above: bool = False
     notes: tuple[str, ...] = ()
     hops: Bytes | None = None
+    lines: TableLines | None = field(default=None, repr=False)
 
     @property
     def label(self) -> str:

@@ -360,7 +360,7 @@ def _what(pair: Pair) -> str:
 
 
 def _in_use(ended: CommandResult | TransportError) -> bool:
-    return isinstance(ended, CommandResult) and "Couldn't listen to port" in (
+    return isinstance(ended, CommandResult) and perftest.is_port_taken(
         ended.error_text + ended.text
     )
 

@@ -60,9 +60,6 @@ class RawSweep:
         )
 
 
-_DATA_HEADER = re.compile(r"^Data Counters for 0x([0-9a-f]{1,16}) ", re.MULTILINE)
-
-
 ALL_PORTS = {0, 255}
 """Port numbers of a query that was about the node as a whole."""
 
@@ -229,7 +226,7 @@ def _absent(
 ) -> None:
     """Nodes that the sweep met by no GUID: the summary only counts nodes, it does not name them."""
     met = {port.guid for port in rows}
-    met |= {Guid(digits, 16) for digits in _DATA_HEADER.findall(data_text)}
+    met |= ibqueryerrors.data_nodes(data_text)
     for node in fabric.nodes.values():
         if node.guid not in met:
             why = f"ibqueryerrors did not meet {node.name.strip()} ({node.guid}) in its sweep"

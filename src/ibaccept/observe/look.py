@@ -76,7 +76,7 @@ def look(
     topology = topology_of(observer)
     fabric = topology.fabric
     managers = managers_of(observer, stat, fabric, first)
-    tables, tables_file, tables_text = tables_of(observer, fabric)
+    tables, tables_file = tables_of(observer, fabric)
     hosts = stats_of(transport, wanted.hosts, wanted.fan_out, progress)
     observer.warnings += absent_hosts(inventory, fabric)
     raws = {0.0: first}
@@ -96,7 +96,6 @@ def look(
         managers_seen=managers,
         tables_seen=tables,
         tables_file=tables_file,
-        tables_text=tables_text,
         hosts=hosts,
         lines=topology.lines,
         warnings=tuple(observer.warnings),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ibaccept.fabric.lft import SwitchTable
+from ibaccept.fabric.lft import SwitchTable, TableLines
 from ibaccept.fabric.model import Fabric, Guid, Lid, PortId
 from ibaccept.observe.cabling import PlacedCable, locate
 from ibaccept.observe.counters import Sweep
@@ -80,7 +80,6 @@ class Snapshot:
         managers_seen: subnet managers.
         tables_seen: forwarding tables.
         tables_file: capture of the tables.
-        tables_text: what that capture holds.
         hosts: ``ibstat`` of hosts that were asked.
         lines: captured lines about a port, for evidence.
         warnings: what a reader must know of the look as a whole.
@@ -100,7 +99,6 @@ class Snapshot:
         default_factory=lambda: NotSeen("the forwarding tables", "they were not looked for")
     )
     tables_file: str | None = None
-    tables_text: bytes = b""
     hosts: Mapping[str, IbStat | NotSeen] = field(default_factory=dict)
     lines: Mapping[PortId, tuple[CaptureRef, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -166,20 +164,15 @@ class Snapshot:
 
     def table_rows(self, switch: Guid, lids: Iterable[int]) -> tuple[CaptureRef, ...]:
         """The captured rows of a switch's forwarding table for these LIDs, header first."""
-        text = self.tables_text
-        head = text.find(b"guid " + str(switch).encode())
-        if head < 0 or self.tables_file is None:
+        lines = self._table_lines.get(switch)
+        if lines is None or self.tables_file is None:
             return ()
-        start = text.rfind(b"\n", 0, head) + 1
-        end = text.find(b"Unicast lids", head)
-        number = text.count(b"\n", 0, start) + 1
-        wanted = {f"0x{lid:04x}" for lid in lids}
-        lines = text[start : end if end > 0 else len(text)].decode("utf-8", "replace").splitlines()
-        return tuple(
-            CaptureRef(self.tables_file, number + offset, line.strip())
-            for offset, line in enumerate(lines)
-            if offset == 0 or line[:6] in wanted
-        )
+        return tuple(CaptureRef(self.tables_file, row.line, row.text) for row in lines.of(lids))
+
+    @cached_property
+    def _table_lines(self) -> Mapping[Guid, TableLines]:
+        tables = () if isinstance(self.tables_seen, NotSeen) else self.tables_seen
+        return {table.guid: table.lines for table in tables if table.lines is not None}
 
     def window(self, seconds: float) -> Window:
         """Two sweeps, this many seconds apart (or a little more).

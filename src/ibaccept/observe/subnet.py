@@ -93,8 +93,8 @@ def _is_alive(fabric: Fabric | NotSeen, counters: RawSweep, lid: Lid | None) -> 
 
 def tables_of(
     observer: Observer, fabric: Fabric | NotSeen
-) -> tuple[tuple[SwitchTable, ...] | NotSeen, str | None, bytes]:
-    """Forwarding tables, their capture, and what it holds."""
+) -> tuple[tuple[SwitchTable, ...] | NotSeen, str | None]:
+    """Forwarding tables and their capture."""
     outputs: list[CommandResult] = []
 
     def read(result: CommandResult) -> tuple[SwitchTable, ...]:
@@ -103,10 +103,10 @@ def tables_of(
 
     tables = observer.take("the forwarding tables", commands.DUMP_FTS, read)
     if isinstance(tables, NotSeen) or isinstance(fabric, NotSeen):
-        return tables, None, b""
+        return tables, None
     asking = _Asking()
     mended = tuple(_mend(observer, fabric, table, asking) for table in tables)
-    return mended, file_of(outputs[0]), outputs[0].stdout
+    return mended, file_of(outputs[0])
 
 
 @dataclass

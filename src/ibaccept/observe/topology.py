@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,20 +10,10 @@ from ibaccept.fabric.model import Fabric, Guid, NodeType, PortId
 from ibaccept.observe import assemble
 from ibaccept.observe.observer import Observer, error_file_of, file_of
 from ibaccept.observe.snapshot import Gap
-from ibaccept.parse import ParseError, iblinkinfo, ibnetdiscover
+from ibaccept.parse import ParseError, diags, iblinkinfo, ibnetdiscover
 from ibaccept.transport import CommandResult
 from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
-
-_TROUBLE = re.compile(
-    r"ibwarn|iberror|ibpanic|umad|query_smp|bad status|timed? ?out|failed|error", re.IGNORECASE
-)
-"""A line of a sweep's stderr with one of these says that a node did not answer."""
-
-_DIRECTED = re.compile(r"DR path slid \d+; dlid \d+; (0(?:,\d+)+)")
-"""The directed route in a message of a failed query: output ports, hop by hop."""
-
-_PID = re.compile(r"\[\d+\] ?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +68,28 @@ def topology_of(observer: Observer) -> TopologySweep:
 def _gaps(
     observer: Observer, result: CommandResult, fabric: Fabric, start: Guid | None
 ) -> list[Gap]:
-    """Every line of trouble on a sweep's stderr is something that the sweep did not see."""
+    """Every failed query on a sweep's stderr is something that the sweep did not see."""
     found = []
-    for number, line in enumerate(result.error_text.splitlines(), 1):
-        if not line.strip():
+    for said in diags.error_lines(result.error_text):
+        if not said.failed:
+            observer.warnings.append(f"{result.argv[0]} said: {said.message}")
             continue
-        text = _PID.sub("", line.strip())
-        if _TROUBLE.search(line):
-            capture = CaptureRef(error_file_of(result), number, line.strip())
-            behind = _behind(fabric, start, text)
-            if behind is not None:
-                name = f"the node behind {behind}"
-                found.append(Gap(name, f"{name} did not answer", (capture,)))
-            else:
-                found.append(Gap(text, f"a query of the sweep failed: {text}", (capture,)))
+        capture = CaptureRef(error_file_of(result), said.line, said.text)
+        behind = _behind(fabric, start, said.route)
+        if behind is not None:
+            name = f"the node behind {behind}"
+            found.append(Gap(name, f"{name} did not answer", (capture,)))
         else:
-            observer.warnings.append(f"{result.argv[0]} said: {text}")
+            reason = f"a query of the sweep failed: {said.message}"
+            found.append(Gap(said.message, reason, (capture,)))
     return found
 
 
-def _behind(fabric: Fabric, start: Guid | None, text: str) -> str | None:
-    """The port that a directed route ends at: ``... dlid 0; 0,1,25 Attr ...`` -> SwitchB/25."""
-    match = _DIRECTED.search(text)
-    if match is None or start is None:
+def _behind(fabric: Fabric, start: Guid | None, route: Sequence[int]) -> str | None:
+    """The port that a directed route ends at, ``0,1,25`` -> SwitchB/25; None for an unknown one."""
+    if not route or start is None:
         return None
-    *way, last = [int(hop) for hop in match.group(1).split(",")[1:]] or [0]
+    *way, last = route
     guid = start
     for hop in way:
         port = fabric.port(PortId(guid, hop))

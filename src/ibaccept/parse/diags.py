@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ibaccept.parse import ParseError
 
@@ -19,6 +20,50 @@ _ERROR = re.compile(r"(?:[\w./-]+: )?(?:iberror|ibpanic|IBPANIC|IBERROR): ")
 _DIGITS = re.compile(r"\d{65}")
 """More digits than any field holds; the longest text field, a node's description, has 64."""
 _NOISE = re.compile(r"(?:ibwarn: \[\d+\] |\S+\.c:\d+; )")
+
+
+_TROUBLE = re.compile(
+    r"ibwarn|iberror|ibpanic|umad|query_smp|bad status|timed? ?out|failed|error", re.IGNORECASE
+)
+_ROUTE = re.compile(r"DR path slid \d+; dlid \d+; 0((?:,\d{1,3})+)")
+_PROCESS = re.compile(r"\[\d+\] ?")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLine:
+    """A line of a sweep's standard error.
+
+    Attributes:
+        line: 1-based number.
+        text: as printed, without edge blanks.
+        message: the same without the number of the process, which differs from run to run.
+        failed: the line says that a query got no answer.
+        route: output ports of the directed route it names, hop by hop from the sweep's own node;
+            empty where it names none.
+    """
+
+    line: int
+    text: str
+    message: str
+    failed: bool
+    route: tuple[int, ...] = ()
+
+
+def error_lines(text: str) -> tuple[ErrorLine, ...]:
+    """The lines of a standard error that are not blank.
+
+    ``src/query_smp.c:199; umad (DR path slid 0; dlid 0; 0,1,13 Attr 0x11:0) bad status 110;
+    Connection timed out``. Never raises.
+    """
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not (words := line.strip()):
+            continue
+        route = _ROUTE.search(words)
+        hops = () if route is None else tuple(map(int, route[1].split(",")[1:]))
+        message, failed = _PROCESS.sub("", words), _TROUBLE.search(words) is not None
+        found.append(ErrorLine(number, words, message, failed, hops if failed else ()))
+    return tuple(found)
 
 
 def is_error(line: str) -> bool:

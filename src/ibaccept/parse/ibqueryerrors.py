@@ -37,6 +37,7 @@ TOOL = "ibqueryerrors"
 _HEADER = re.compile(
     r'(?P<mode>Errors|Data Counters) for (?:0x(?P<guid>[0-9a-fA-F]{1,16}) )?"(?P<name>.*)"\s*\Z'
 )
+_DATA_NODE = re.compile(r"^Data Counters for 0x([0-9a-fA-F]{1,16}) ", re.MULTILINE)
 _PORT = re.compile(
     r"\s+GUID 0x(?P<guid>[0-9a-fA-F]{1,16}) port (?P<port>\d+|ALL):(?P<counters>.*)\Z"
 )
@@ -389,6 +390,11 @@ def _check(reader: _Reader, summary: Summary) -> None:
             f"{summary.ports_checked}: lines are missing, run it again",
             line=summary.line,
         )
+
+
+def data_nodes(text: str) -> frozenset[Guid]:
+    """Nodes with a block of data counters, by their headers alone; no row is read."""
+    return frozenset(Guid(digits, 16) for digits in _DATA_NODE.findall(text))
 
 
 def parse_stderr(text: str) -> Stderr:

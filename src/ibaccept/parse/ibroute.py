@@ -14,9 +14,12 @@ dumped``. On a failed read ibroute stops without a trailer and exits 0.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
-from ibaccept.fabric.lft import SwitchTable
+import numpy as np
+
+from ibaccept.fabric.lft import SwitchTable, TableRow
 from ibaccept.fabric.model import Guid
 from ibaccept.parse import ParseError
 from ibaccept.parse.lft import Section, SectionHead, build_table, void_by_stderr
@@ -61,9 +64,11 @@ def parse_sections(
     warnings, multicast = _before_tables(dump, positions[0] if positions else dump.size)
     tables: list[SwitchTable] = []
     addresses: dict[str, Guid] = {}
+    number = 1 + dump.count_lines(0, positions[0]) if positions else 1
     for start, stop in pairwise([*positions, dump.size]):
         if not _cut_header(dump, start, stop):
-            tables.append(_table(dump, start, stop, warnings, addresses, above=above))
+            tables.append(_table(dump, start, stop, number, warnings, addresses, above=above))
+        number += dump.count_lines(start, stop)
     if not tables:
         what = "multicast tables only" if multicast else "no forwarding table"
         raise ParseError(tool, f"{what}; read the unicast tables with {tool} -n")
@@ -105,6 +110,7 @@ def _table(
     dump: Dump,
     start: int,
     stop: int,
+    number: int,
     warnings: list[str],
     addresses: dict[str, Guid],
     *,
@@ -112,6 +118,7 @@ def _table(
 ) -> SwitchTable:
     """One section; lines of warning and the address of the switch are added to what is given."""
     starts, whole = dump.lines(start, stop)
+    every = starts
     bounds = [*starts[:2].tolist(), stop]
     header = dump.text(start, bounds[1]).rstrip("\n")
     match = _HEADER.match(header)
@@ -132,7 +139,11 @@ def _table(
             rows, others = rows[rows < position], others[others < position]
             break
     trailer = _other_lines(dump, others, notes, warnings)
-    section = _rows(dump, rows, head)
+    section = replace(
+        _rows(dump, rows, head),
+        lines=number + np.searchsorted(every, rows),
+        head=TableRow(number, header.strip()),
+    )
     if trailer is None:
         faults.append("the trailer is missing")
     elif trailer != rows.size:

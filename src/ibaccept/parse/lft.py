@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ibaccept.fabric.lft import NO_ENTRY, SwitchTable, frozen
+from ibaccept.fabric.lft import NO_ENTRY, SwitchTable, TableLines, TableRow, frozen
 from ibaccept.fabric.model import Guid
 from ibaccept.parse.lft_rows import Ints
 
@@ -56,11 +56,21 @@ def with_lftr(table: SwitchTable, entries: Mapping[int, int]) -> SwitchTable:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows of one switch before they become a table."""
+    """Rows of one switch before they become a table.
+
+    Attributes:
+        lids: LID of each row, int64 of shape (rows,).
+        ports: output port, likewise.
+        hops: Hops column, likewise; None for tools without one.
+        lines: 1-based line number, likewise; None where it is not kept.
+        head: the line of the header, where ``lines`` are kept.
+    """
 
     lids: Ints
     ports: Ints
     hops: Ints | None = None
+    lines: Ints | None = None
+    head: TableRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +161,18 @@ def build_table(
         above=above and sound,
         notes=notes,
         hops=hops,
+        lines=_lines(rows, size),
     )
+
+
+def _lines(rows: Section, size: int) -> TableLines | None:
+    """Where the table stands in its output; a LID with several rows has no line."""
+    if rows.lines is None or rows.head is None:
+        return None
+    lines, ports = np.zeros(size, dtype=np.int32), np.full(size, NO_ENTRY, dtype=np.uint8)
+    lines[rows.lids], ports[rows.lids] = rows.lines, rows.ports
+    lines[np.bincount(rows.lids, minlength=size) > 1] = 0
+    return TableLines(rows.head, frozen(lines), frozen(ports))
 
 
 _HARMLESS = re.compile(r"ibwarn: \[\d+\] sim_connect: attached as client .*")

@@ -69,8 +69,12 @@ class Dump:
 
     def error(self, position: int, message: str) -> ParseError:
         """The error for the line that starts at a byte."""
-        number = int(np.count_nonzero(self.bytes[:position] == ord("\n"))) + 1
+        number = self.count_lines(0, position) + 1
         return ParseError(self.tool, message, line=number, text=self.line(position))
+
+    def count_lines(self, start: int, stop: int) -> int:
+        """How many lines end between two bytes."""
+        return int(np.count_nonzero(self.bytes[start:stop] == ord("\n")))
 
     def sections(self, start: bytes) -> list[int]:
         """Positions of the lines that begin with ``start``, in order."""

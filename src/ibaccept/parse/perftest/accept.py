@@ -24,6 +24,8 @@ machine stays within 0.08."""
 _LEAST_PART = 0.1
 """With ``-b``: share of the sum that one direction has at least."""
 
+_PORT_TAKEN = "Couldn't listen to port"  # perftest_communication.c
+
 _FAILED = re.compile(
     r"Completion with error|Failed status|Couldn't (?:read|connect|listen)|"
     r"Failed to (?:exchange|complete|close)|below (?:bw|msg rate) limit"
@@ -94,6 +96,11 @@ def accept(
         )
     row = test.rows[0]
     return _implausible(row, asked) or row
+
+
+def is_port_taken(text: str) -> bool:
+    """True where a server says that it cannot listen: another process has its TCP port."""
+    return _PORT_TAKEN in text
 
 
 def _last_words(stderr: str) -> str:
