@@ -17,6 +17,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from allure_commons import utils as allure_utils
 
 import ibaccept
 from ibaccept.lab import scenario as lab
@@ -781,3 +782,164 @@ def test_a_host_that_is_client_and_storage_is_refused_for_load(judge, site):
         "ERROR: job: client-[1-2] are client and storage server: what such a host reads from "
         "itself crosses no cable; name it once",
     )
+
+
+# -- Allure, as allure-pytest writes it ----------------------------------------------------------
+
+ENTRIES = (
+    waived(waiver(MISSING))
+    + PLANNED
+    + ISL.replace("HDR}", "HDR, because: ordered so}")
+    + HOSTS
+    + ERRORS
+)
+VARIES = ("uuid", "start", "stop")
+
+
+def allure_results(folder):
+    """Results by name, without what differs between two runs; attachments as texts by name."""
+    found = {}
+    for file in sorted(folder.glob("*-result.json")):
+        result = json.loads(file.read_text())
+        for key in VARIES:
+            result.pop(key, None)
+        result["labels"] = sorted(
+            (row["name"], row["value"])
+            for row in result["labels"]
+            if row["name"] not in {"host", "thread"}
+        )
+        result["attachments"] = {
+            row["name"]: (row["type"], (folder / row["source"]).read_text())
+            for row in result.get("attachments", ())
+        }
+        found[result["name"]] = result
+    return found
+
+
+def allure_labels(area, kind, severity, *tags):
+    rows = (
+        ("severity", severity),
+        ("epic", "small"),
+        ("feature", area),
+        ("story", kind),
+        ("parentSuite", "tests_fabric"),
+        ("suite", f"test_{area}"),
+        ("framework", "pytest"),
+        ("language", f"cpython{sys.version_info.major}"),
+        ("package", f"tests_fabric.test_{area}"),
+        *(("tag", tag) for tag in tags),
+    )
+    return sorted(rows)
+
+
+def ours(folder, name):
+    """What the run's own allure-results/ say of an entry: message, trace, history, attachments."""
+    own = allure_results(folder / "allure-results")[name]
+    return own["statusDetails"], own["historyId"], own["attachments"]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_alluredir(judge, site, bundle, workers):
+    """Wrong is failed, unknown is broken; the evidence is attached; a replay like any run."""
+    broken = cut(bundle, site.path / "cut", "ibqueryerrors")
+    ran = judge(
+        ENTRIES,
+        *(f"--replay={broken}", "--expectations=expectations.yaml", "--alluredir=own", *workers),
+        replay=False,
+    )
+
+    assert ran.outcomes == {
+        "all-cabled": "fail",
+        "isl-4x-hdr": "waived",
+        "hosts-4x-hdr": "pass",
+        "no-errors": "error",
+    }
+    expected = {}
+    for entry, status, description, labels in (
+        (
+            "test_cabling[all-cabled]",
+            "failed",
+            "The fabric is cabled as planned.",
+            allure_labels("cabling", "cabling", "critical"),
+        ),
+        (
+            "test_link_rate[isl-4x-hdr]",
+            "skipped",
+            "Every selected link trains at the ordered width and speed.\n\nbecause: ordered so",
+            allure_labels("links", "link-rate", "critical"),
+        ),
+        (
+            "test_link_rate[hosts-4x-hdr]",
+            "passed",
+            "Every selected link trains at the ordered width and speed.",
+            allure_labels("links", "link-rate", "critical", "nightly"),
+        ),
+        (
+            "test_error_counters[no-errors]",
+            "broken",
+            "No error counter grows beyond its limit.",
+            allure_labels("counters", "error-counters", "critical"),
+        ),
+    ):
+        test, _, name = entry.removesuffix("]").partition("[")
+        module = f"test_{dict(labels)['feature']}"
+        details, history, attached = ours(ran.folder, name)
+        expected[entry] = {
+            "name": entry,
+            "status": status,
+            "statusDetails": details,
+            "description": description,
+            "attachments": attached,
+            "parameters": [{"name": "entry", "value": name}],
+            "historyId": history,
+            "testCaseId": allure_utils.md5(f"tests_fabric.{module}#{test}"),
+            "fullName": f"tests_fabric.{module}#{test}",
+            "labels": labels,
+            "titlePath": ["tests_fabric", f"{module}.py"],
+        }
+    assert allure_results(site.path / "own") == expected
+    assert expected["test_link_rate[isl-4x-hdr]"]["statusDetails"]["known"] is True
+    assert list(expected["test_cabling[all-cabled]"]["attachments"]) == [
+        "evidence",
+        "verdict",
+        "captured lines",
+    ]
+
+
+def test_alluredir_of_what_did_not_run_and_of_a_bug(judge, site):
+    (site.path / "tests_fabric/test_links.py").write_text(BUGGY)
+    ran = judge(WITH_LOAD + HOSTS + LOAD, "--alluredir=own")
+
+    assert ran.outcomes == {"hosts-4x-hdr": "error"}
+    results = allure_results(site.path / "own")
+    assert {
+        name: (result["status"], result["statusDetails"]["message"], list(result["attachments"]))
+        for name, result in results.items()
+    } == {
+        "test_bug[hosts-4x-hdr]": (
+            "broken",
+            "ZeroDivisionError: a mistake in a test",
+            ["evidence", "verdict"],
+        ),
+        "test_error_counters[clean-load]": ("skipped", "Skipped: needs --load", []),
+    }
+    assert results["test_bug[hosts-4x-hdr]"]["statusDetails"]["trace"].endswith("ZeroDivisionError")
+    ids = {result["parameters"][0]["value"]: result["historyId"] for result in results.values()}
+    own = allure_results(ran.folder / "allure-results")
+    assert ids == {name: own[name]["historyId"] for name in ("hosts-4x-hdr", "clean-load")}
+
+
+def test_allures_own_choice_of_severity_and_feature(judge):
+    ran = judge(HEAD + HOSTS + ERRORS, "--allure-features=links")
+
+    assert (ran.outcomes, ran.not_run) == (
+        {"hosts-4x-hdr": "pass"},
+        {"no-errors": "not among the tests chosen"},
+    )
+    assert ran.answer == (0, "INCOMPLETE")
+
+
+def test_a_run_without_allure_pytest(judge):
+    ran = judge(HEAD + HOSTS, "-p", "no:allure_pytest")
+
+    assert ran.answer == (0, "ACCEPTED")

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+import allure_commons
 import pytest
 
 import ibaccept
@@ -18,6 +19,7 @@ from ibaccept.checks.base import Expectation
 from ibaccept.checks.proof import Evidence, unseen_verdict
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.observe.snapshot import Snapshot
+from ibaccept.report.allure import VerdictResults, labels
 from ibaccept.report.meta import RunMeta
 from ibaccept.report.terminal import Told, closing_lines, failure_text
 from ibaccept.report.writer import point_latest, write_all
@@ -79,6 +81,7 @@ def _start_lab(name: str, backend: str) -> RunningLab:
 
 RUN = pytest.StashKey[Session]()
 EVIDENCE = pytest.StashKey[Evidence]()
+ALLURE = pytest.StashKey[VerdictResults]()
 
 
 def _is_active(config: pytest.Config) -> bool:
@@ -112,11 +115,21 @@ def pytest_configure(config: pytest.Config) -> None:
         # Bad input; or a bundle that was changed, or a lab that cannot start: nothing was judged.
         raise pytest.UsageError(str(error)) from None
     config.stash[RUN] = run
+    if config.pluginmanager.hasplugin("allure_listener"):
+        _complete_allure(config, run.info.fabric)
     for entry in run.inputs.expectations.entries:
         for mark in entry.marks:
             config.addinivalue_line(
                 "markers", f"{mark}: asked for by {run.inputs.expectations.file}"
             )
+
+
+def _complete_allure(config: pytest.Config, fabric: str) -> None:
+    """``--alluredir`` was given: allure-pytest writes the results, the verdicts complete them."""
+    results = VerdictResults(fabric)
+    allure_commons.plugin_manager.register(results)
+    config.add_cleanup(lambda: allure_commons.plugin_manager.unregister(results))
+    config.stash[ALLURE] = results
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -176,6 +189,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     params = []
     for expected in run.inputs.expectations.of_kind(kind):
         marks = [getattr(pytest.mark, mark) for mark in expected.marks]
+        if metafunc.config.pluginmanager.hasplugin("allure_pytest"):
+            marks += _allure_marks(run, expected)
         if expected.is_under_load:
             marks.append(pytest.mark.xdist_group("load"))
             if not run.info.load:
@@ -192,6 +207,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             params.append(pytest.param(entry, id=entry.id, marks=marks))
     metafunc.parametrize("entry", params, indirect=True)
 
+
+def _allure_marks(run: Session, expected: Expectation) -> list[pytest.MarkDecorator]:
+    """The labels of an entry, as allure-pytest's own decorators mark a test with them."""
+    rows = labels(run.info.fabric, expected.kind, expected.area, expected.severity)
+    return [pytest.mark.allure_label(value, label_type=name) for name, value in rows]
+
+
+CHOICES = (
+    "keyword",
+    "markexpr",
+    *(f"allure_{name}" for name in ("severities", "epics", "features", "stories", "labels")),
+)
+"""Options by which entries are chosen: ``-k``, ``-m``, and those of allure-pytest."""
 
 NEEDS_LOAD = "needs --load"
 NO_LOAD_THEN = "the run that is replayed made no load"
@@ -317,6 +345,9 @@ def pytest_runtest_makereport(
         report.user_properties.append((VERDICT_PROPERTY, text))
         run = item.config.stash[RUN]
         report.user_properties.append((META_PROPERTY, json.dumps(_meta(run))))
+        if ALLURE in item.config.stash:
+            is_bug = raised is not None and not isinstance(raised, NotMetError | NotJudgedError)
+            item.config.stash[ALLURE].judged(verdict, is_bug=is_bug)
     return report
 
 
@@ -425,7 +456,7 @@ def _shown(config: pytest.Config, path: Path) -> Path:
 def _not_run(config: pytest.Config, run: Session) -> dict[str, NotRun]:
     """Entries without a verdict, and why. What the person chose not to run is deliberate."""
     judged = {verdict.id for verdict in run.verdicts}
-    chose = bool(config.getoption("keyword") or config.getoption("markexpr")) or any(
+    chose = any(config.getoption(name, None) for name in CHOICES) or any(
         Path(arg.split("::")[0]).name != SUITE or "::" in arg for arg in config.args
     )
     found = {}

@@ -1,6 +1,7 @@
 """allure-results/, compared whole: status, labels, attachments, ids that make trends work."""
 
 import json
+import uuid
 from dataclasses import replace
 
 from ibaccept.report import NotRun, allure, failure_text, json_report, overall
@@ -29,6 +30,16 @@ def labels(feature, story, suite, severity):
     return [{"name": name, "value": value} for name, value in rows]
 
 
+UUID = "5f401dc0-99c0-51fd-af2d-530c8a9785da"
+ATTACHED = (
+    ("evidence", "text/plain", "txt"),
+    ("verdict", "application/json", "json"),
+    ("counters", "text/csv", "csv"),
+    ("routes", "text/plain", "txt"),
+    ("captured lines", "text/plain", "txt"),
+)
+
+
 def test_a_failure_whole(meta, failed):
     items, files = results([failed], meta)
 
@@ -44,19 +55,15 @@ def test_a_failure_whole(meta, failed):
             "description": "because: spine ordered as HDR",
             "attachments": [
                 {
-                    "name": "evidence",
-                    "source": "0b2204be-0495-5e41-ae46-62b445d482e7-attachment.txt",
-                    "type": "text/plain",
-                },
-                {
-                    "name": "verdict",
-                    "source": "9fabc96f-31ad-5556-b221-81005f756bc1-attachment.json",
-                    "type": "application/json",
-                },
+                    "name": name,
+                    "source": f"{uuid.uuid5(uuid.UUID(UUID), name)}-attachment.{ending}",
+                    "type": kind,
+                }
+                for name, kind, ending in ATTACHED
             ],
             "start": 1796033763000,
             "stop": 1796033921000,
-            "uuid": "5f401dc0-99c0-51fd-af2d-530c8a9785da",
+            "uuid": UUID,
             "historyId": "77a480378516f65ea5e6decff2c13b5c",
             "testCaseId": "c878d958927b9b07d17a15c10d3e599e",
             "fullName": "tests_fabric.test_links#test_link_rate[isl-4x-hdr]",
@@ -64,18 +71,24 @@ def test_a_failure_whole(meta, failed):
             "titlePath": ["tests_fabric", "test_links"],
         }
     }
-    assert list(files) == [
-        "0b2204be-0495-5e41-ae46-62b445d482e7-attachment.txt",
-        "9fabc96f-31ad-5556-b221-81005f756bc1-attachment.json",
-        "5f401dc0-99c0-51fd-af2d-530c8a9785da-result.json",
-    ]
-    assert (
-        files["0b2204be-0495-5e41-ae46-62b445d482e7-attachment.txt"]
-        == failure_text(failed, 100) + "\n"
+    *attached, result = files.items()
+    assert (result[0], [name for name, _ in attached]) == (
+        f"{UUID}-result.json",
+        [row["source"] for row in items["isl-4x-hdr"]["attachments"]],
     )
-    assert json.loads(
-        files["9fabc96f-31ad-5556-b221-81005f756bc1-attachment.json"]
-    ) == json_report.dump_verdict(failed)
+    evidence, verdict, counters, routes, lines = (text for _, text in attached)
+    assert evidence == failure_text(failed, 100) + "\n"
+    assert json.loads(verdict) == json_report.dump_verdict(failed)
+    assert counters.splitlines() == [
+        "port,counter,before,after,growth,seconds,state",
+        "leaf01/2,SymbolErrorCounter,0,47,47,60.0,ok",
+        "leaf01/2,LinkDownedCounter,255,255,,60.0,saturated",
+    ]
+    assert routes == "LID 10 to 87: node001 -> leaf01/2 -> spine01/5 -> node087, delivered\n"
+    assert lines == (
+        "captures/0003-iblinkinfo.txt:12:    5    2[ ] ==( 4X    25.78125 Gbps Active/  LinkUp)"
+        "==> ...\n"
+    )
 
 
 def test_statuses(meta, verdicts, not_run, passed):
@@ -129,3 +142,19 @@ def test_markdown_and_html_of_a_reason_do_not_act(meta, failed):
     items, _ = results([replace(failed, because="<img src=x onerror=alert(1)>")], meta)
 
     assert items["isl-4x-hdr"]["description"] == ("because: &lt;img src=x onerror=alert(1)&gt;")
+
+
+def test_cells_and_lines_do_not_act(failed, slow_link):
+    """A port's name comes from the fabric: no formula, no escape."""
+    port = "=cmd|' /C calc'!A0/2"
+    named = replace(
+        slow_link,
+        counters=tuple(replace(counter, port=port) for counter in slow_link.counters),
+        captures=(replace(slow_link.captures[0], text="sw\x1b[2J"),),
+    )
+    texts = {
+        name: text for name, _, text in allure.attachments(replace(failed, findings=(named, named)))
+    }
+
+    assert [row.partition(",")[0] for row in texts["counters"].splitlines()[1:]] == [f"'{port}"] * 2
+    assert texts["captured lines"] == "captures/0003-iblinkinfo.txt:12: sw\\x1b[2J\n"

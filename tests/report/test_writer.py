@@ -39,7 +39,12 @@ def test_everything_is_written(run_dir, verdicts, meta, not_run):
         "verdicts.json": json_report.render(verdicts, meta, result),
     }
     suffixes = sorted(name.split("-", 5)[-1] for name in files(run_dir / "allure-results"))
-    assert suffixes == (["attachment.json"] * 4 + ["attachment.txt"] * 4 + ["result.json"] * 5)
+    assert suffixes == [
+        "attachment.csv",
+        *["attachment.json"] * 4,
+        *["attachment.txt"] * 6,
+        *["result.json"] * 5,
+    ]
     assert (run_dir.parent / "latest").readlink() == Path(run_dir.name)
     assert sorted(path.name for path in run_dir.parent.iterdir()) == [run_dir.name, "latest"]
 

@@ -13,7 +13,7 @@ from ibaccept.site.settings import Waiver
 from ibaccept.verdict import Verdict
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Entry:
     """One pytest item's entry of expectations.yaml.
 
@@ -30,6 +30,10 @@ class Entry:
     source: str
     waivers: tuple[Waiver, ...]
     today: date
+
+    def __repr__(self) -> str:
+        """The id: pytest and Allure show a parameter so, and follow a test by it between runs."""
+        return self.id
 
     @property
     def id(self) -> str:
