@@ -182,7 +182,7 @@ def test_a_whole_file(tmp_path: Path):
         "hot",
         "clean-load",
     ]
-    assert [entry.id for entry in loaded.entries if entry.needs_job] == [
+    assert [entry.id for entry in loaded.entries if entry.needs().job] == [
         "reads-spread",
         "read-is-write",
         "carries",
@@ -612,9 +612,9 @@ expect:
 
     assert str(caught.value) == (
         "e.yaml:3: job.clients: node002 is not in site.yaml; did you mean 'node001'?\n"
-        "e.yaml:3: job.storage: site.yaml: the group 'storage' is empty; add hosts to it\n"
-        "e.yaml:5: a: the group 'switches' is empty in site.yaml\n"
-        "e.yaml:7: c: the group 'storage' is empty in site.yaml"
+        "e.yaml:3: job.storage: the group 'storage' is empty in site.yaml\n"
+        "e.yaml:5: a: links.except.nodes: the group 'switches' is empty in site.yaml\n"
+        "e.yaml:7: c: between: the group 'storage' is empty in site.yaml"
     )
 
 

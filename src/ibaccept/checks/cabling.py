@@ -9,6 +9,7 @@ from pydantic import Field
 from ibaccept.checks.base import Area, Expectation
 from ibaccept.checks.links import ANOTHER_LOOK
 from ibaccept.checks.proof import Aspect
+from ibaccept.checks.selector import LinkSelector
 from ibaccept.observe.cabling import CableDifference, PlacedCable, compare, locate
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.site.fields import Text
@@ -41,6 +42,16 @@ class Cabling(Expectation):
         default="refused", description="cables that the plan does not name"
     )
     each: Literal["cable"] | None = Field(default=None, description="one item per planned cable")
+
+    unplanned_too: ClassVar[bool] = True
+
+    def each_cables(self) -> LinkSelector | None:
+        """Every planned cable, with ``each: cable``."""
+        return LinkSelector(type="all") if self.each is not None else None
+
+    def plan_named(self) -> str | None:
+        """The plan the fabric is held against."""
+        return self.plan
 
 
 IN_PLACE = "in place"

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, field_validator
 
-from ibaccept.checks.base import Area, Expectation
+from ibaccept.checks.base import Area, Expectation, Need
 from ibaccept.checks.links import BOTH_ENDS, SHORT, SLACK, _absent, ports_of
 from ibaccept.checks.selector import AbsentNode, LinkSelector
 from ibaccept.fabric.counters import COUNTERS, FAULT_COUNTERS, WIDTH
@@ -92,10 +92,15 @@ class ErrorCounters(Expectation):
                 )
         return value
 
-    @property
-    def is_under_load(self) -> bool:
-        """True with ``window: load``."""
-        return self.window == "load"
+    def needs(self) -> Need:
+        """A second counter sweep after the window, or whatever load runs there are."""
+        if isinstance(self.window, Duration):
+            return Need(windows=frozenset({self.window.seconds}))
+        return Need(any_load=True)
+
+    def each_cables(self) -> LinkSelector | None:
+        """The links, with ``each: cable``."""
+        return self.links if self.each is not None else None
 
     @property
     def window_text(self) -> str:

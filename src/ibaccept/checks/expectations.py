@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from ibaccept.checks.base import Expectation
-from ibaccept.checks.cabling import Cabling
 from ibaccept.checks.catalogue import kinds
-from ibaccept.checks.routes.kinds import LidSpread
-from ibaccept.checks.throughput.kinds import RdmaCeiling
 from ibaccept.errors import InputError, InputProblemsError
 from ibaccept.fabric import units
 from ibaccept.fabric.model import Fabric, Rate
 from ibaccept.fabric.suggest import did_you_mean
 from ibaccept.parse import ParseError, adaptive
 from ibaccept.site.adaptive import AdaptiveRouting, FileSign, kept_name
+from ibaccept.site.fields import node_names
 from ibaccept.site.inventory import Inventory
 from ibaccept.site.plan import Plan
 from ibaccept.site.problems import sentences
@@ -78,8 +76,9 @@ class Expectations:
 
     @property
     def plan(self) -> Plan | None:
-        """The plan of the first cabling entry: what ``links:`` and ``each: cable`` go by."""
-        return next((self.plans.get(entry.plan) for entry in self.of_kind(Cabling)), None)
+        """The plan the first entry names: what ``links:`` and ``each: cable`` go by."""
+        named = (entry.plan_named() for entry in self.entries)
+        return next((self.plans.get(text) for text in named if text is not None), None)
 
     def check(self, inventory: Inventory) -> None:
         """Hold the names of the file against an inventory.
@@ -88,39 +87,20 @@ class Expectations:
             InputError: every name that is not there and every group that is empty.
         """
         problems = []
-        if self.job is not None:
-            for role, text in (("clients", self.job.clients), ("storage", self.job.storage)):
-                try:
-                    inventory.node_set(text)
-                except InputError as error:
-                    where = f"{self.file}:{self.job_lines.get(role, 1)}"
-                    problems.append(f"{where}: job.{role}: {error}")
-        for entry in self.entries:
-            empty = [
-                text
-                for text in dict.fromkeys(node_names(entry))
-                if not (isinstance(entry, LidSpread) and text in {"clients", "storage"})
-                if text in inventory.groups and not inventory.groups[text]
+        parts: list[tuple[str, str, Any]] = [
+            (f"{self.file}:{self.job_lines.get(role, 1)}", f"job.{role}", getattr(self.job, role))
+            for role in (JobSetting.model_fields if self.job is not None else ())
+        ]
+        parts += [(self.source(entry), entry.id, entry) for entry in self.entries]
+        for where, subject, part in parts:
+            found = [
+                ": ".join((subject, *([".".join(path)] if path else []), problem))
+                for path, nodes in node_names(part)
+                for problem in nodes.problems(inventory)
             ]
-            problems += [
-                f"{self.source(entry)}: {entry.id}: the group {text!r} is empty in {inventory.file}"
-                for text in empty
-            ]
+            problems += [f"{where}: {sentence}" for sentence in dict.fromkeys(found)]
         if problems:
             raise InputProblemsError(problems)
-
-
-def node_names(value: Any) -> Iterator[str]:
-    """Every group, pattern or node set an entry (or a selector) names."""
-    if isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            part = getattr(value, name)
-            if name in {"between", "group"}:
-                yield from part or ()
-            elif (name in {"nodes", "lids"}) and part is not None:
-                yield part
-            elif isinstance(part, BaseModel):
-                yield from node_names(part)
 
 
 def load_expectations(
@@ -279,17 +259,18 @@ class _Reader:
 
     def files(self, entry: Expectation, where: Where) -> None:
         """Read the plan an entry names."""
-        if not isinstance(entry, Cabling) or entry.plan in self.plans:
+        text = entry.plan_named()
+        if text is None or text in self.plans:
             return
         try:
-            plan = self.plan(entry.plan)
+            plan = self.plan(text)
         except InputProblemsError as error:
             self.problems += error.problems
         except InputError as error:
             self.problem((*where, "plan"), f"{entry.id}: plan: {error}")
         else:
             if plan is not None:
-                self.plans[entry.plan] = plan
+                self.plans[text] = plan
 
     def plan(self, text: str) -> Plan | None:
         path = self.plan_files.get(text, self.folder / text)
@@ -337,13 +318,13 @@ class _Reader:
         self, head: Settings, accepted: tuple[Expectation, ...], entries: list[Expectation | None]
     ) -> None:
         """What only the whole file shows."""
-        planned = {entry.plan for entry in accepted if isinstance(entry, Cabling)}
+        planned = {entry.plan_named() for entry in accepted} - {None}
         for n, entry in enumerate(entries):
             if entry is None:
                 continue
-            for sentence in self.needs(head, entry):
+            for sentence in entry.problems(head):
                 self.problem(("expect", n), f"{entry.id}: {sentence}")
-            if getattr(entry, "each", None) is not None and len(planned) != 1:
+            if entry.each_cables() is not None and len(planned) != 1:
                 count = "none" if not planned else str(len(planned))
                 self.problem(
                     ("expect", n, "each"),
@@ -351,26 +332,6 @@ class _Reader:
                     f"cabling; they name {count}",
                 )
         self.waivers(head)
-
-    def needs(self, head: Settings, entry: Expectation) -> Iterator[str]:
-        if entry.needs_job and head.job is None:
-            yield f"{entry.kind} needs 'job:' with clients and storage"
-        for workload in entry.workloads_needed:
-            if getattr(head.workloads, workload) is None:
-                yield f"{entry.kind} needs 'workloads:' with {workload}"
-        rdma = head.workloads.rdma
-        if isinstance(entry, RdmaCeiling) and rdma is not None and rdma.direction == "write":
-            yield (
-                f"{entry.kind} is about storage that sends to clients; workloads: rdma: direction "
-                "is write, make it read or both"
-            )
-        if (
-            entry.is_under_load
-            and not entry.workloads_needed
-            and head.workloads.filesystem is None
-            and head.workloads.rdma is None
-        ):
-            yield "window: load needs 'workloads:' with filesystem or rdma"
 
     def waivers(self, head: Settings) -> None:
         told: dict[tuple[str, str], int] = {}

@@ -70,6 +70,10 @@ class LinkRate(Expectation):
             raise ValueError("nothing is ordered; give width, speed or both")
         return self
 
+    def each_cables(self) -> LinkSelector | None:
+        """The links, with ``each: cable``."""
+        return self.links if self.each is not None else None
+
     @property
     def rate(self) -> RateOrder:
         """What was ordered."""

@@ -6,15 +6,17 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Self
 
-from ibaccept.checks.counters import ErrorCounters
+from ibaccept.checks.base import WORKLOADS, Need
 from ibaccept.checks.expectations import Expectations, load_expectations
 from ibaccept.errors import InputError
 from ibaccept.fabric.model import Rate
 from ibaccept.fabric.nodeset import fold
-from ibaccept.fabric.units import Bandwidth, Duration
+from ibaccept.fabric.units import Bandwidth
 from ibaccept.load.pace import FilesystemLoad, LoadInputs, RdmaLoad
 from ibaccept.observe.captured import fabric_of
 from ibaccept.observe.lids import JobSides, lids_of, unasked_notes
@@ -119,12 +121,12 @@ class Inputs:
 
     def look(self) -> Look:
         """What these entries need to see."""
-        windows = {
-            entry.window.seconds
-            for entry in self.expectations.of_kind(ErrorCounters)
-            if isinstance(entry.window, Duration)
-        }
-        return Look(tuple(sorted(windows)), self.job_hosts())
+        return Look(tuple(sorted(self.need.windows)), self.job_hosts())
+
+    @property
+    def need(self) -> Need:
+        """The union of what the entries need."""
+        return reduce(or_, (entry.needs() for entry in self.expectations.entries), Need())
 
     def job_lids(self, snapshot: Snapshot) -> JobSides:
         """The LIDs of the job, by each host's own ``ibstat`` where it could be asked.
@@ -153,22 +155,13 @@ class Inputs:
         Raises:
             InputError: every problem of recorded results; a host that is a client and a server.
         """
-        if any(entry.is_under_load for entry in self.expectations.entries):
+        if self.need.load:
             self.load_inputs("")
 
     def load_inputs(self, token: str) -> LoadInputs:
         """What the load runs of these entries go by: only the workloads that one of them needs."""
-        needed = {
-            name
-            for entry in self.expectations.entries
-            if entry.is_under_load
-            for name in entry.workloads_needed
-        }
-        if any(
-            entry.is_under_load and not entry.workloads_needed
-            for entry in self.expectations.entries
-        ):
-            needed |= {"filesystem", "rdma"}  # window: load is about whatever load there is
+        need = self.need
+        needed = frozenset(WORKLOADS) if need.any_load else need.workloads
         workloads, job = self.expectations.workloads, self.job
         assert job is not None  # noqa: S101 - the schema refuses load entries without a job
         both = sorted(set(job.clients) & set(job.storage))
@@ -220,7 +213,7 @@ class Inputs:
 
     def job_hosts(self) -> tuple[InventoryHost, ...]:
         """Hosts whose own ``ibstat`` tells their LIDs, where an entry is about the job."""
-        if self.job is None or not any(entry.needs_job for entry in self.expectations.entries):
+        if self.job is None or not self.need.job:
             return ()
         names = dict.fromkeys((*self.job.clients, *self.job.storage))
         return tuple(self.inventory.hosts[name] for name in names)

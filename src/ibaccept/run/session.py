@@ -197,16 +197,13 @@ def join(sent: dict[str, Any], progress: Callable[[str], None]) -> Session:
 
 def cables_of(inputs: Inputs, expected: Expectation) -> Iterator[PlannedCable | None]:
     """What an entry is an item about: None for the entry itself, or each planned cable."""
-    if getattr(expected, "each", None) is None:
+    links = expected.each_cables()
+    if links is None or expected.unplanned_too:
         yield None
+    if links is None:
         return
     plan = inputs.plan
     assert plan is not None  # noqa: S101 - the schema refuses each: without a plan
-    links = getattr(expected, "links", None)
-    if links is None:
-        yield None  # the cables that nobody planned
-        yield from plan.cables
-        return
     yield from planned_cables(links, plan, inputs.inventory)
 
 
@@ -219,7 +216,7 @@ def _check_planned(inputs: Inputs) -> None:
     """
     for expected in inputs.expectations.entries:
         names = [cable.name for cable in cables_of(inputs, expected) if cable is not None]
-        if getattr(expected, "each", None) is None:
+        if expected.each_cables() is None:
             continue
         for waiver in inputs.expectations.waivers:
             if waiver.expectation == expected.id and not any(covers(waiver, n) for n in names):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -16,12 +16,15 @@ from pydantic import (
     StringConstraints,
     WithJsonSchema,
 )
+from pydantic_core import CoreSchema, core_schema
 
+from ibaccept.errors import InputError
 from ibaccept.fabric import units
 from ibaccept.fabric.counters import DATA_COUNTERS, FAULT_COUNTERS, REPORT_COUNTERS
 from ibaccept.fabric.model import Guid, Speed, Width
 from ibaccept.fabric.nodeset import expand
 from ibaccept.fabric.suggest import did_you_mean
+from ibaccept.site.inventory import Inventory
 
 T = TypeVar("T")
 
@@ -39,7 +42,7 @@ class KeyedError(ValueError):
 class Strict(BaseModel):
     """A mapping of the file: unknown keys are refused, values do not change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
 
 def _text(parse: Callable[[str], T], kind: type[T]) -> PlainValidator:
@@ -190,24 +193,114 @@ CounterName = Annotated[
 ]
 
 
-def _nodes(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"must be a group, a name pattern or a node set, not {value!r}")  # noqa: TRY004 - as above
-    if not re.search(r"[*?]", value):
-        expand(value)
-    elif "[" in value:
-        raise ValueError(f"{value!r} mixes a pattern (* ?) with a node set ([...]); use one")
-    return value
+class Nodes(str):
+    """An inventory group, a node name pattern (``spine*``) or a node set (``node[001-012]``).
+
+    A field of this type may name switches, which stand in no inventory: a name that is no group
+    and no host is looked up in the fabric. Where only hosts can be meant, use `HostNames`.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """The text of the file.
+
+        Raises:
+            ValueError: no text, or neither a name, a pattern nor a well-formed node set.
+        """
+        if not isinstance(value, str):
+            raise ValueError(f"must be a group, a name pattern or a node set, not {value!r}")  # noqa: TRY004 - as above
+        if not re.search(r"[*?]", value):
+            expand(value)
+        elif "[" in value:
+            raise ValueError(f"{value!r} mixes a pattern (* ?) with a node set ([...]); use one")
+        return cls(value)
+
+    def problems(self, inventory: Inventory) -> tuple[str, ...]:
+        """What is wrong with the names by the inventory alone, a sentence each."""
+        if self in inventory.groups and not inventory.groups[self]:
+            return (f"the group {str(self)!r} is empty in {inventory.file}",)
+        return ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        """Validated by ``parse``; the JSON schema is that of a text."""
+        return core_schema.no_info_plain_validator_function(
+            cls.parse, serialization=core_schema.to_string_ser_schema()
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: Any) -> dict[str, Any]:
+        """A string, with the words it may hold."""
+        return {"type": "string", "description": cls.means()}
+
+    @classmethod
+    def means(cls) -> str:
+        """What the text may hold, for the JSON schema."""
+        return "inventory group, node name pattern (* ?) or node set (node[001-012])"
 
 
-Nodes = Annotated[
-    str,
-    PlainValidator(_nodes),
-    WithJsonSchema(
-        {
-            "type": "string",
-            "description": "inventory group, node name pattern (* ?) or node set (node[001-012])",
-        }
-    ),
-]
-"""An inventory group, a node name pattern (``spine*``) or a node set (``node[001-012]``)."""
+class HostNames(Nodes):
+    """An inventory group or a node set of hosts, all of them in the inventory."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """The text of the file.
+
+        Raises:
+            ValueError: no text, a pattern, or no well-formed node set.
+        """
+        if isinstance(value, str) and re.search(r"[*?]", value):
+            raise ValueError(f"{value!r} is a pattern (* ?); write a group or a node set")
+        return super().parse(value)
+
+    def problems(self, inventory: Inventory) -> tuple[str, ...]:
+        """An empty group, or names that the inventory does not hold."""
+        if empty := super().problems(inventory):
+            return empty
+        try:
+            inventory.node_set(self)
+        except InputError as error:
+            return (str(error),)
+        return ()
+
+    @classmethod
+    def means(cls) -> str:
+        """What the text may hold, for the JSON schema."""
+        return "inventory group or node set (node[001-012])"
+
+
+class JobNames(HostNames):
+    """``clients`` or ``storage`` of the job, or hosts of the inventory."""
+
+    __slots__ = ()
+
+    def problems(self, inventory: Inventory) -> tuple[str, ...]:
+        """As of hosts; the two words stand for the job, whatever groups there are."""
+        return () if self in JOB_SIDES else super().problems(inventory)
+
+    @classmethod
+    def means(cls) -> str:
+        """What the text may hold, for the JSON schema."""
+        return "clients or storage of the job, inventory group or node set (node[001-012])"
+
+
+JOB_SIDES = ("clients", "storage")
+
+
+def node_names(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Nodes]]:
+    """Every `Nodes` in a value of the file, with the keys that lead to it."""
+    if isinstance(value, Nodes):
+        yield path, value
+    elif isinstance(value, BaseModel):
+        for name, field in type(value).model_fields.items():
+            yield from node_names(getattr(value, name), (*path, field.alias or name))
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from node_names(part, (*path, str(key)))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from node_names(part, path)

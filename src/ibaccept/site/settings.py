@@ -18,7 +18,7 @@ from pydantic import (
 from ibaccept.commands import is_parameter
 from ibaccept.fabric import units
 from ibaccept.fabric.model import Rate
-from ibaccept.site.fields import AtLeastOne, Duration, KeyedError, Nodes, Size, Strict, Text
+from ibaccept.site.fields import AtLeastOne, Duration, HostNames, KeyedError, Size, Strict, Text
 
 
 def _date(value: object) -> date:
@@ -104,8 +104,12 @@ class JobSetting(Strict):
     ceilings are those to and from them, and a run that others served is not judged.
     """
 
-    clients: Nodes = Field(default="clients", description="inventory group or node set")
-    storage: Nodes = Field(default="storage", description="inventory group or node set")
+    clients: HostNames = Field(
+        default=HostNames("clients"), description="inventory group or node set"
+    )
+    storage: HostNames = Field(
+        default=HostNames("storage"), description="inventory group or node set"
+    )
 
 
 class FilesystemWorkload(Strict):

@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from ibaccept.checks.base import Area, Expectation
+from ibaccept.checks.base import Area, Expectation, Need
 from ibaccept.checks.selector import Between
-from ibaccept.site.fields import AtLeastOne, Count, Nodes
+from ibaccept.site.fields import AtLeastOne, Count, JobNames
 
 
 class Delivery(Expectation):
@@ -38,10 +38,9 @@ class Delivery(Expectation):
         default="none", description="cycles in which links can wait for each other"
     )
 
-    @property
-    def needs_job(self) -> bool:
-        """True where only the job's pairs are judged."""
-        return self.every == "job"
+    def needs(self) -> Need:
+        """The job's LIDs where only its pairs are judged."""
+        return Need(job=self.every == "job")
 
 
 def _per_cable(value: object) -> int | Literal["even"]:
@@ -82,14 +81,13 @@ class LidSpread(Expectation):
     area: ClassVar[Area] = "routes"
 
     kind: Literal["lid-spread"]
-    lids: Nodes = Field(description="clients or storage of the job, or a node set")
+    lids: JobNames = Field(description="clients or storage of the job, or a node set")
     per_cable: PerCable = Field(description="LIDs on the fullest cable, or even")
     group: Between | None = Field(default=None, description="only cables between these two sides")
 
-    @property
-    def needs_job(self) -> bool:
-        """True: the cables judged are those that the job's traffic crosses."""
-        return True
+    def needs(self) -> Need:
+        """The job's LIDs: the cables judged are those that the job's traffic crosses."""
+        return Need(job=True)
 
 
 class Balance(Expectation):

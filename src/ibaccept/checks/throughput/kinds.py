@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ibaccept.checks.base import Area, Expectation
+from ibaccept.checks.base import Area, Expectation, Need, WorkloadName
 from ibaccept.checks.selector import LinkSelector
 from ibaccept.site.fields import Floor, Share, Tolerance
+from ibaccept.site.settings import Settings
 
 _FLOOR = "all clients together: while all of them ran, and from the first start to the last end"
 
@@ -31,7 +33,7 @@ class Filesystem(Expectation):
 
     area: ClassVar[Area] = "throughput"
     needs_load: ClassVar[bool] = True
-    needs_workloads: ClassVar[tuple[str, ...]] = ("filesystem",)
+    workloads: ClassVar[frozenset[WorkloadName]] = frozenset({"filesystem"})
 
     kind: Literal["filesystem"]
     read_within: Tolerance | None = Field(
@@ -74,12 +76,22 @@ class RdmaCeiling(Expectation):
 
     area: ClassVar[Area] = "throughput"
     needs_load: ClassVar[bool] = True
-    needs_workloads: ClassVar[tuple[str, ...]] = ("filesystem", "rdma")
+    workloads: ClassVar[frozenset[WorkloadName]] = frozenset({"filesystem", "rdma"})
 
     kind: Literal["rdma-ceiling"]
     relation: Literal["at-least", "matches"]
     of: Literal["filesystem-write", "filesystem-read"]
     within: Tolerance
+
+    def problems(self, settings: Settings) -> Iterator[str]:
+        """Also a run of RDMA that has not the direction of reads."""
+        yield from super().problems(settings)
+        rdma = settings.workloads.rdma
+        if rdma is not None and rdma.direction == "write":
+            yield (
+                f"{self.kind} is about storage that sends to clients; workloads: rdma: direction "
+                "is write, make it read or both"
+            )
 
 
 class Forecast(Expectation):
@@ -95,11 +107,19 @@ class Forecast(Expectation):
 
     area: ClassVar[Area] = "throughput"
     needs_load: ClassVar[bool] = True
-    needs_workloads: ClassVar[tuple[str, ...]] = ("filesystem",)
+    workloads: ClassVar[frozenset[WorkloadName]] = frozenset({"filesystem"})
 
     kind: Literal["forecast"]
     of: Literal["filesystem-read"] = "filesystem-read"
     within: Tolerance
+
+
+_WATCHED: Mapping[str, WorkloadName] = {
+    "filesystem-write": "filesystem",
+    "filesystem-read": "filesystem",
+    "rdma": "rdma",
+}
+"""The workload whose run ``during`` names."""
 
 
 class CableLoad(Expectation):
@@ -125,10 +145,9 @@ class CableLoad(Expectation):
     at_most: Share = Field(description="share of the ceiling that no cable exceeds ...")
     while_under: Share = Field(description="... while another of its group is below this share")
 
-    @property
-    def workloads_needed(self) -> tuple[str, ...]:
+    def needs(self) -> Need:
         """The workload of the run it watches."""
-        return ("rdma",) if self.during == "rdma" else ("filesystem",)
+        return Need(job=True, workloads=frozenset({_WATCHED[self.during]}))
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
