@@ -64,8 +64,9 @@ def test_fold():
         fold(["node003", "node001", "node002"]),
         fold(["client-a", "client-c", "SwitchB"]),
         fold(["node 5/2", "node1"]),
+        fold(["leaf1/2", "leaf1/3", "leaf1/4"]),
         fold([]),
-    ] == ["node[001-003]", "SwitchB,client-[a,c]", "node1,node 5/2", ""]
+    ] == ["node[001-003]", "SwitchB,client-[a,c]", "node1,node 5/2", "leaf1/[2-4]", ""]
 
 
 @given(st.sets(st.integers(0, 999), min_size=1))

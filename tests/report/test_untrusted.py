@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -216,7 +217,7 @@ def test_folding_loses_no_name(names):
     for entry in entries:
         if entry.size > 1:
             text = entry.name.rpartition(" (")[0]
-            members = set(grouping.NodeSet(text, resolver=grouping.RESOLVER_NOGROUP))
+            members = set(NodeSet(text, resolver=RESOLVER_NOGROUP))
             assert len(members) == entry.size
             assert members <= set(names)
 

@@ -12,6 +12,7 @@ from ibaccept.checks.base import Area, Expectation
 from ibaccept.checks.proof import Aspect
 from ibaccept.checks.selector import AbsentNode, Between, Item, LinkSelector, find, select
 from ibaccept.fabric.model import Link, PortId, Rate, Speed, Width
+from ibaccept.fabric.wording import reasons
 from ibaccept.observe.cabling import EndState, PlacedCable
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.site.fields import AtLeastOne, SpeedField, WidthField
@@ -212,7 +213,7 @@ def count_of(
 
     def of(_aspect: Aspect) -> int | Unseen:
         if gaps and len(up) <= expected.count:
-            return Unseen(f"{len(up)} are up, but {'; '.join(gaps[:3])}", ANOTHER_LOOK)
+            return Unseen(f"{len(up)} are up, but {reasons(gaps)}", ANOTHER_LOOK)
         return len(up)
 
     return [aspect], of

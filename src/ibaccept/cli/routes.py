@@ -12,6 +12,7 @@ from typing import Literal
 from ibaccept.cli.text import ANSWER_NO, DONE, NOT_SEEN, columns, complain, say
 from ibaccept.errors import InputError, InputProblemsError
 from ibaccept.fabric.model import Fabric, PortId
+from ibaccept.fabric.wording import and_more, listed
 from ibaccept.observe.captured import CapturedTables, read_tables, read_topology
 from ibaccept.observe.lids import HostLids, JobLids, host_names, lids_of
 from ibaccept.report.text import clean, count
@@ -158,12 +159,11 @@ def _reach_lines(reach: Reach | None) -> Iterator[str]:
 
 def group_text(group: SpreadGroup) -> str:
     """``SwitchB to SwitchA: 12 LIDs over 8 usable cables; at best 2 ..., here 6; 5 unused``."""
-    towards = ", ".join(clean(name) for name in group.towards[:4])
-    more = f" and {len(group.towards) - 4} more" if len(group.towards) > 4 else ""  # noqa: PLR2004 - as shown
+    towards = listed(map(clean, group.towards))
     cables = "1 usable cable" if group.usable == 1 else f"{group.usable} usable cables"
     noun = "LID" if group.lids == 1 else "LIDs"
     return (
-        f"{clean(group.name)} to {towards}{more}: {group.lids} {noun} over {cables}; on the "
+        f"{clean(group.name)} to {towards}: {group.lids} {noun} over {cables}; on the "
         f"fullest {group.worst}, at best {group.bound}; {group.used} of {len(group.ports)} in use"
     )
 
@@ -271,8 +271,8 @@ def _both(fabric: Fabric, routes: Routes, source: HostLids, target: HostLids) ->
     for one in followed[:SHOWN]:
         for line in route_lines(fabric, one):
             say(line)
-    if len(followed) > SHOWN:
-        say(f"... and {len(followed) - SHOWN} more routes from {source.host} to {target.host}")
+    if more := and_more(len(followed) - SHOWN, f"routes from {source.host} to {target.host}"):
+        say(f"... {more}")
     ends = {one.disposition for one in followed}
     if ends == {Disposition.DELIVERED}:
         return DONE

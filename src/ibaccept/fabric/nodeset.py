@@ -45,7 +45,10 @@ def expand(text: str) -> tuple[str, ...]:
 
 
 def fold(names: Iterable[str]) -> str:
-    """``node[001-012]``, for people. Letters fold too: ``client-[a,c,e]``."""
+    """``node[001-012]``, ``leaf1/[2-4]``. Letters fold too: ``client-[a,c,e]``.
+
+    The set is for a reader; a name with white space or brackets in it stands in it as it is.
+    """
     given = sorted(set(names))
     numeric = [n for n in given if re.search(r"\d", n)]
     letters = [n for n in given if not re.search(r"\d", n)]
@@ -57,12 +60,9 @@ def fold(names: Iterable[str]) -> str:
         for stem, last in by_stem.items()
     ]
     if numeric:
-        safe = [n for n in numeric if re.fullmatch(r"[A-Za-z0-9._-]+", n)]
+        safe = [n for n in numeric if re.fullmatch(r"[A-Za-z0-9._/-]+", n)]
         if safe:
-            nodes = NodeSet(resolver=RESOLVER_NOGROUP)
-            for name in safe:
-                nodes.add(NodeSet(name, resolver=RESOLVER_NOGROUP))
-            folded.append(str(nodes))
+            folded.append(str(NodeSet.fromlist(safe, resolver=RESOLVER_NOGROUP)))
         folded += [n for n in numeric if n not in safe]
     return ",".join(folded)
 

@@ -11,6 +11,7 @@ from typing import Literal
 from ibaccept.fabric.counters import WIDTH
 from ibaccept.fabric.model import Fabric, Guid, PortId, Rate
 from ibaccept.fabric.units import Bandwidth
+from ibaccept.fabric.wording import reasons
 from ibaccept.load.cables import CrossedCable, JobCables
 from ibaccept.load.pace import Direction
 from ibaccept.load.result import (
@@ -235,8 +236,8 @@ class Reckoning:
         return found
 
     def _why(self) -> str:
-        reasons = dict.fromkeys(problem.reason for problem in self._watch.problems.values())
-        return f" ({'; '.join(list(reasons)[:3])})" if reasons else ""
+        why = reasons(problem.reason for problem in self._watch.problems.values())
+        return f" ({why})" if why else ""
 
     @property
     def steady(self) -> list[Sample]:

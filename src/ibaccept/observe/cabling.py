@@ -17,16 +17,17 @@ from typing import Literal
 from ibaccept.errors import IbacceptError, InputProblemsError
 from ibaccept.fabric.model import Fabric, Link, Node, PortId
 from ibaccept.fabric.suggest import Names
+from ibaccept.fabric.wording import and_more, listed
 from ibaccept.site.plan import End, Plan, PlannedCable
 
 EndKey = PortId | tuple[str, int]
 """Identity of a planned end: the port, or (name, port number) of a node that is not there."""
 
-TOLD = 12
-"""A swap names so many of its cables in words; all of them are in its data."""
+SWAPPED = 12
+"""Cables of a swap listed in its sentence; all of them are in its data."""
 
 ROWS_TOLD = 50
-"""So many rows that cannot be resolved are told; thousands have one cause."""
+"""Rows that cannot be resolved listed in a message; thousands have one cause."""
 
 
 class EndState(enum.Enum):
@@ -144,8 +145,8 @@ def locate(plan: Plan, fabric: Fabric) -> tuple[PlacedCable, ...]:
         cables.append(cable)
     problems = resolver.problems
     if len(problems) > ROWS_TOLD:
-        more = f"{plan.file}: and {len(problems) - ROWS_TOLD:,} more problems"
-        problems = [*problems[:ROWS_TOLD], more]
+        more = and_more(len(problems) - ROWS_TOLD, "problems")
+        problems = [*problems[:ROWS_TOLD], f"{plan.file}: {more}"]
     if problems:
         raise InputProblemsError(problems)
     return tuple(cables)
@@ -293,12 +294,6 @@ def _other(keys: tuple[EndKey, EndKey], key: EndKey) -> EndKey:
     return keys[1] if keys[0] == key else keys[0]
 
 
-def _some(parts: list[str]) -> str:
-    """The first few parts of a sentence, and how many more there are."""
-    more = f" and {len(parts) - TOLD:,} more" if len(parts) > TOLD else ""
-    return ", ".join(parts[:TOLD]) + more
-
-
 class _Graph:
     """Chains and rings of planned and found cables that share ports."""
 
@@ -378,8 +373,8 @@ class _Graph:
             "swapped",
             cables,
             links,
-            _some([cable.name for cable in cables]),
-            f"swapped: {_some(moves)}",
+            listed((cable.name for cable in cables), SWAPPED),
+            f"swapped: {listed(moves, SWAPPED)}",
         )
 
     def unplanned(self, link: Link) -> CableDifference:

@@ -15,9 +15,11 @@ from functools import cached_property
 from typing import Literal
 
 from ibaccept.errors import InputError, InputProblemsError
+from ibaccept.fabric import wording
 from ibaccept.fabric.model import UNICAST_LIDS, Fabric, Guid, Node, NodeType, Port, PortId
 from ibaccept.fabric.nodeset import expand, fold
 from ibaccept.fabric.suggest import did_you_mean
+from ibaccept.fabric.wording import listed
 from ibaccept.parse.ibstat import Ca, IbStat
 from ibaccept.site.inventory import InventoryHost
 from ibaccept.transport import Host
@@ -31,10 +33,6 @@ _HCA = re.compile(r"[A-Za-z][\w-]*\d\Z", re.ASCII)
 
 
 _GUID_DIGITS = 16
-
-
-LISTED = 6
-"""So many candidates are named in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,10 +372,9 @@ def _is_one_host(nodes: Sequence[Node]) -> bool:
 
 
 def _several(name: str, nodes: Sequence[Node]) -> str:
-    shown = [f"{node.name.strip()!r} {node.guid}" for node in nodes[:LISTED]]
-    more = f" and {len(nodes) - LISTED} more" if len(nodes) > LISTED else ""
+    shown = [f"{node.name.strip()!r} {node.guid}" for node in nodes]
     return (
-        f"{name!r} names {len(nodes)} nodes: {', '.join(shown)}{more}; name the one that is meant "
+        f"{name!r} names {len(nodes)} nodes: {listed(shown)}; name the one that is meant "
         "by its GUID or its LID"
     )
 
@@ -390,9 +387,6 @@ def _spans(lids: Sequence[int]) -> Iterator[str]:
             first, last = lids[start], lids[index - 1]
             yield str(first) if first == last else f"{first}-{last}"
             start = index
-
-
-SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,5 +422,4 @@ def unasked_notes(reasons: Sequence[str]) -> tuple[str, ...]:
     """One sentence about all hosts that could not be asked; the first few reasons."""
     if not reasons:
         return ()
-    more = f"; and {len(reasons) - SHOWN} more" if len(reasons) > SHOWN else ""
-    return (f"hosts that could not be asked for their ibstat: {'; '.join(reasons[:SHOWN])}{more}",)
+    return (f"hosts that could not be asked for their ibstat: {wording.reasons(reasons)}",)

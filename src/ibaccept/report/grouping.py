@@ -7,8 +7,7 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
-
+from ibaccept.fabric.nodeset import expand, fold
 from ibaccept.report.text import clean, count, difference_text
 from ibaccept.verdict import Finding
 from ibaccept.verdict.evidence import CaptureRef, Counter, RouteRef
@@ -69,8 +68,8 @@ def _evidence(finding: Finding) -> _Evidence:
     )
 
 
-def fold(names: Sequence[str]) -> str | None:
-    """The names as one node set, or None where folding would not read back to the same names.
+def _node_set(names: Sequence[str]) -> str | None:
+    """The names as one node set with its size, or None where it would not read back to them.
 
     Two nodes may bear one name: a set would hide one of them, so such names are never folded.
     """
@@ -78,14 +77,12 @@ def fold(names: Sequence[str]) -> str | None:
         _FOLDS.match(name) and not _LONG_NUMBER.search(name) for name in names
     ):
         return None
+    text = fold(names)
     try:
-        folded = NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP)
-        if set(folded) != set(names):
-            return None
-    except NodeSetException:
+        is_same = len(text) <= _FOLD_CHARS and set(expand(text)) == set(names)
+    except ValueError:
         return None
-    text = str(folded)
-    return f"{text} ({count(len(names))})" if len(text) <= _FOLD_CHARS else None
+    return f"{text} ({count(len(names))})" if is_same else None
 
 
 def _shapes(findings: Sequence[Finding]) -> Iterable[list[Finding]]:
@@ -103,7 +100,7 @@ def _entries(findings: Sequence[Finding]) -> tuple[GroupedFinding, ...]:
         same.setdefault(_evidence(finding), []).append(finding)
     entries: list[GroupedFinding] = []
     for alike in (shape for identical in same.values() for shape in _shapes(identical)):
-        folded = fold([f.subject.name for f in alike]) if len(alike) > 1 else None
+        folded = _node_set([f.subject.name for f in alike]) if len(alike) > 1 else None
         if folded is not None:
             entries.append(GroupedFinding(folded, len(alike), alike[0]))
             continue

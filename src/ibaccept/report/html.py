@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ibaccept.fabric.wording import and_more
 from ibaccept.report.grouping import GroupedFinding, group
 from ibaccept.report.meta import RunMeta
 from ibaccept.report.terminal import counts_text
@@ -238,7 +239,7 @@ def _groups(verdict: Verdict) -> Iterator[_Group]:
             count(alike.size),
             [_entry(entry) for entry in full],
             [entry.name for entry in names],
-            count(left_out) if left_out else "",
+            and_more(left_out),
         )
     if more:
         head = "further findings that differ otherwise, in verdicts.json and punchlist.csv"
@@ -254,7 +255,7 @@ def _table(table: Table) -> _Table:
         # A row may be shorter than the widest one; its missing cells are simply not there.
         list(zip(map(clean, table.columns), numeric, strict=False)),
         [list(zip(row, numeric, strict=False)) for row in rows],
-        count(len(table.rows) - ROWS) if len(table.rows) > ROWS else "",
+        and_more(len(table.rows) - ROWS, "rows"),
     )
 
 

@@ -7,11 +7,16 @@ or a command must be copied whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table as Columns
+from rich.text import Text
 
+from ibaccept.fabric.wording import and_more
 from ibaccept.report.grouping import FindingGroup, GroupedFinding, group
 from ibaccept.report.meta import RunMeta
 from ibaccept.report.text import (
@@ -141,7 +146,7 @@ def failure_text(
         lines += _group(shown, paint)
     if len(groups) > GROUPS:
         more = sum(hidden.size for hidden in groups[GROUPS:])
-        lines.append(f"  ... and {count(more)} more that differ otherwise, {ELSEWHERE}")
+        lines.append(f"  ... {and_more(more, 'that differ otherwise')}, {ELSEWHERE}")
     told = Told() if told is None else told
     for table, before in told.fresh_tables(verdict):
         if before:
@@ -169,7 +174,7 @@ def _group(shown: FindingGroup, paint: _Paint) -> Iterator[str]:
         yield from _entry(entry, paint)
     hidden = sum(entry.size for entry in shown.entries[SUBJECTS:])
     if hidden:
-        yield f"    ... and {count(hidden)} more, {ELSEWHERE}"
+        yield f"    ... {and_more(hidden)}, {ELSEWHERE}"
 
 
 def _entry(entry: GroupedFinding, paint: _Paint) -> Iterator[str]:
@@ -193,8 +198,8 @@ def _proof(finding: Finding) -> Iterator[tuple[str, list[str]]]:
             f"{capture_place(c)}: {squeeze(c.text)}" if c.text.strip() else capture_place(c)
             for c in finding.captures[:CAPTURES]
         ]
-        more = len(finding.captures) - CAPTURES
-        yield "seen in", [*places, f"... and {count(more)} more lines"] if more > 0 else places
+        more = and_more(len(finding.captures) - CAPTURES, "lines")
+        yield "seen in", [*places, f"... {more}"] if more else places
     if finding.missing:
         yield "lacking", [clean(sentence) for sentence in finding.missing]
     if finding.hint:
@@ -217,23 +222,31 @@ def _table(table: Table, paint: _Paint) -> Iterator[str]:
     yield "  " + paint(f"{clean(table.title)}:", "strong")
     head = [clean(cell) for cell in table.columns]
     rows = [[clean(cell) for cell in row] for row in table.rows[:ROWS]]
-    span = max([len(head), *(len(row) for row in rows)])
-    cells = [row + [""] * (span - len(row)) for row in [head, *rows]]
-    widths = [max(cell_len(row[i]) for row in cells) for i in range(span)]
-    right = numeric_columns(rows, span)
-    for number, row in enumerate(cells):
-        padded = [
-            " " * (width - cell_len(cell)) + cell
-            if to_right
-            else cell + " " * (width - cell_len(cell))
-            for cell, width, to_right in zip(row, widths, right, strict=True)
-        ]
-        line = "  ".join(padded).rstrip()
+    for number, line in enumerate(_aligned(head, rows)):
         yield "    " + (paint(line, "quiet") if number == 0 else line)
-    if len(table.rows) > ROWS:
-        yield f"    ... and {count(len(table.rows) - ROWS)} more rows, {ELSEWHERE}"
+    if more := and_more(len(table.rows) - ROWS, "rows"):
+        yield f"    ... {more}, {ELSEWHERE}"
     elif not rows:
         yield "    (no rows)"
+
+
+def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table, its columns two blanks apart; no line is broken or cut."""
+    span = max([len(head), *(len(row) for row in rows)])
+    columns = Columns(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    for name, to_right in itertools.zip_longest(head, numeric_columns(rows, span), fillvalue=""):
+        columns.add_column(Text(str(name)), justify="right" if to_right else "left", no_wrap=True)
+    for row in rows:
+        columns.add_row(*map(Text, row))
+    width = sum(max(map(cell_len, cells)) + 2 for cells in _columns(head, rows))
+    console = Console(width=max(width, 1), color_system=None, force_terminal=False)
+    with console.capture() as shown:
+        console.print(columns)
+    return [line.rstrip() for line in shown.get().splitlines()]
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    return itertools.zip_longest(head, *rows, fillvalue="")
 
 
 def counts_text(result: Result) -> str:

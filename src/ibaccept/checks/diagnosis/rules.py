@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from statistics import mean
 
 from ibaccept.checks.diagnosis.facts import AGREE, IDLE, NEAR, CableShare, Facts, SlowHost
+from ibaccept.fabric.wording import listed
 
 EVEN = 1.5
 """Fullest over mean up to which load counts as even (the case: 11.8 over 11.5)."""
@@ -70,14 +71,14 @@ def _unknown(cause: Cause, why: str) -> RuleAnswer:
 def _degraded_link(facts: Facts) -> RuleAnswer:
     cause = Cause.DEGRADED_LINK
     if facts.slow_links:
-        return _fits(cause, f"slower than the cables beside it: {', '.join(facts.slow_links[:4])}")
+        return _fits(cause, f"slower than the cables beside it: {listed(facts.slow_links)}")
     slower = [c for c in facts.hosts if c.slower]
     held = [c.name for c in slower if facts.holds(c)]
     if held:
         return _fits(
             cause, f"slower than those of the other hosts of its side, and full: {held[0]}"
         )
-    names = ", ".join(c.name for c in slower[:4])
+    names = listed(c.name for c in slower)
     alone = [*facts.lone_links, *(c.name for c in facts.hosts if c.slower is None)]
     unknown = ""
     if facts.slow_links is None:
@@ -98,7 +99,7 @@ def _bad_cable(facts: Facts) -> RuleAnswer:
     if facts.error_links is None:
         return _unknown(cause, "error counters were not all compared before and after the load")
     if facts.error_links:
-        return _fits(cause, f"errors grew under load on {', '.join(facts.error_links[:4])}")
+        return _fits(cause, f"errors grew under load on {listed(facts.error_links)}")
     return _out(cause, "no error counter of the job's cables grew under load")
 
 
@@ -294,7 +295,7 @@ def _read_ahead(facts: Facts) -> RuleAnswer:
             "all clients without a full cable on their way read less than they write, so no "
             "single one stands out",
         )
-    names = ", ".join(facts.slow_readers[:4])
+    names = listed(facts.slow_readers)
     return _fits(cause, f"{names} read less than they write, and no full cable is on their way")
 
 
@@ -331,7 +332,7 @@ def _collapse_of(facts: Facts, group: str) -> RuleAnswer:
         return _out(cause, f"every cable of {group} was busy in the read run")
     full = [c for c in facts.full if c.group == group]
     sound = [c for c in full if not c.faulty]
-    cables = ", ".join(f"{c.name} {100 * _read(c):.0f} %" for c in full[:4])
+    cables = listed(f"{c.name} {100 * _read(c):.0f} %" for c in full)
     if not sound:
         return _unknown(cause, f"{cables}: full, but slower than those beside it, or with errors")
     if max(c.lids for c in sound) <= emptiest.lids:
@@ -340,7 +341,7 @@ def _collapse_of(facts: Facts, group: str) -> RuleAnswer:
         )
     told = [
         f"reads fill {cables} while another cable of the group carries {100 * least:.0f} %",
-        f"the tables put {', '.join(str(c.lids) for c in full[:4])} of the job's LIDs there",
+        f"the tables put {listed(str(c.lids) for c in full)} of the job's LIDs there",
     ]
     writes = [c.write for c in beside if c.write is not None]
     if len(writes) == len(beside) and max(writes) > 0:

@@ -9,6 +9,7 @@ from typing import Any
 from ibaccept.checks.proof import Aspect
 from ibaccept.checks.routes.kinds import Delivery
 from ibaccept.fabric.model import PortId
+from ibaccept.fabric.wording import listed, reasons
 from ibaccept.observe.lids import JobSides
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.routing.credit import CreditLoops, credit_loops
@@ -106,7 +107,7 @@ class RouteJudge:
     @property
     def _unknown(self) -> str:
         reach = self.found.reach
-        why = "; ".join(self.found.problems[:3]) or "part of the tables was not read"
+        why = reasons(self.found.problems) or "part of the tables was not read"
         return f"{reach.unknown:,} of {reach.pairs:,} pairs are unknown: {why}"
 
     def _delivery(self) -> str | Different | Unseen:
@@ -140,9 +141,8 @@ class RouteJudge:
 
     def _without_lid(self) -> Different:
         names = [self.snapshot.fabric.port_name(port) for port in self.found.without_lid]
-        more = f" and {len(names) - EXAMPLES} more" if len(names) > EXAMPLES else ""
         return Different(
-            f"{len(names)} have none, so nothing reaches them: {', '.join(names[:EXAMPLES])}{more}",
+            f"{len(names)} have none, so nothing reaches them: {listed(names)}",
             "every cabled host port has a LID",
             "the subnet manager did not configure them; its log says why",
         )

@@ -15,6 +15,7 @@ from ibaccept.errors import InputError
 from ibaccept.fabric.model import Rate
 from ibaccept.fabric.suggest import did_you_mean
 from ibaccept.fabric.units import Bandwidth
+from ibaccept.fabric.wording import listed, reasons
 from ibaccept.observe.lids import HostLids, JobSides
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.routing.spread import Spread, fabric_spread, spread
@@ -22,8 +23,6 @@ from ibaccept.site.adaptive import SUBJECT, AdaptiveRouting
 from ibaccept.verdict import Different, Table, Unseen
 
 BASE = "base LIDs"
-SHOWN = 6
-"""So many cables are named in a finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +98,12 @@ class JobSpread:
         if into.worst <= into.bound:
             return AS_ORDERED
         full = sorted((row for row in into.rows if row.pairs), key=lambda r: (-r.pairs, r.port))
-        shown = ", ".join(
-            f"{row.name}: {row.pairs} to {hosts_folded(row.lids, self.names)}"
-            for row in full[:SHOWN]
+        shown = listed(
+            (f"{row.name}: {row.pairs} to {hosts_folded(row.lids, self.names)}" for row in full),
+            noun="cables",
         )
         return Different(
-            shown + _rest(len(full), len(into.rows)),
+            shown + _idle(len(into.rows) - len(full)),
             f"at most {into.bound} of the job's pairs per cable into {into.name} (even: "
             f"{into.lids} {item.part or 'LIDs'} over {into.usable} usable cables, from "
             f"{into.senders} sending {'port' if into.senders == 1 else 'ports'})",
@@ -142,11 +141,11 @@ class JobSpread:
         """``SwitchB/25: 6 client-[a,c,e], SwitchB/26: 1 client-b; 5 cables carry none``."""
         rows = item.of.rows_of(item.index)
         full = sorted((row for row in rows if row.count), key=lambda row: (-row.count, row.port))
-        shown = ", ".join(
-            f"{row.name}: {row.count} {hosts_folded(row.lids_job, self.names)}"
-            for row in full[:SHOWN]
+        shown = listed(
+            (f"{row.name}: {row.count} {hosts_folded(row.lids_job, self.names)}" for row in full),
+            noun="cables",
         )
-        return shown + _rest(len(full), len(rows))
+        return shown + _idle(len(rows) - len(full))
 
     def tables(self) -> tuple[Table, ...]:
         """The counts of each group that is judged."""
@@ -173,10 +172,9 @@ class JobSpread:
             if row.group not in judged and row.count
         ]
         if alone:
-            more = f" and {len(alone) - SHOWN} more" if len(alone) > SHOWN else ""
             yield (
                 "not judged, as there is no other cable to share with (LIDs of the job): "
-                f"{', '.join(alone[:SHOWN])}{more}"
+                f"{listed(alone)}"
             )
         if not _is_whole(self.found):
             return
@@ -262,12 +260,10 @@ def _base_lids(snapshot: Snapshot, hosts: Sequence[HostLids]) -> set[int]:
     return found
 
 
-def _rest(shown: int, cables: int) -> str:
-    """What follows the cables named in a finding."""
-    more = f" and {shown - SHOWN} more cables" if shown > SHOWN else ""
-    idle = cables - shown
-    verb = "cable carries" if idle == 1 else "cables carry"
-    return more + (f"; {idle} {verb} none" if idle else "")
+def _idle(cables: int) -> str:
+    """``; 5 cables carry none``, after the cables named in a finding."""
+    verb = "cable carries" if cables == 1 else "cables carry"
+    return f"; {cables} {verb} none" if cables else ""
 
 
 def _is_whole(found: Spread) -> bool:
@@ -286,7 +282,7 @@ def unknown_reason(found: Spread) -> str:
     reach = found.reach
     if reach is None or reach.pairs == 0:
         return "there is no pair to follow"
-    why = "; ".join(found.problems[:3])
+    why = reasons(found.problems)
     if reach.unknown:
         return f"{reach.unknown:,} of the job's {reach.pairs:,} pairs are unknown: {why}"
     return (
@@ -324,9 +320,7 @@ def fabric_balance(snapshot: Snapshot, expected: Balance) -> list[Any]:
     items = groups_of(snapshot, fabric_spread(routes), expected.group)
     unread = []
     if routes.problems:
-        more = len(routes.problems) - SHOWN
-        why = "; ".join(routes.problems[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
-        unread.append(Gap("forwarding tables", why))
+        unread.append(Gap("forwarding tables", reasons(routes.problems)))
     reach = routes.reach
     if reach.undelivered:
         lost = f"{reach.undelivered:,} of {reach.pairs:,} pairs are not delivered"

@@ -11,6 +11,7 @@ from ibaccept.checks import diagnosis
 from ibaccept.checks.routes.notes import remedies
 from ibaccept.checks.throughput.measured import Measured
 from ibaccept.fabric.nodeset import fold
+from ibaccept.fabric.wording import and_more
 from ibaccept.load.filesystem import TIMES_CACHE
 from ibaccept.load.result import (
     CableRate,
@@ -244,8 +245,8 @@ class Story:
                 yield from round_.moved
         reasons = dict.fromkeys(part.reason for part in loads.problems)
         yield from (f"not seen: {reason}" for reason in list(reasons)[:MOST_PROBLEMS])
-        if len(reasons) > MOST_PROBLEMS:
-            yield f"not seen: and {len(reasons) - MOST_PROBLEMS} more"
+        if more := and_more(len(reasons) - MOST_PROBLEMS):
+            yield f"not seen: {more}"
 
     def _distribution(self, run: str) -> str:
         """Where the reader finds what the inter-switch cables carried in a run."""

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from ibaccept.fabric.model import Guid, NodeType, Speed
+from ibaccept.fabric.wording import reasons
 from ibaccept.parse import ParseError, ParseWarning
 from ibaccept.parse.diags import refuse_long_numbers
 from ibaccept.parse.ibnetdiscover._records import (
@@ -95,7 +96,7 @@ class _Reader:
             )
         self.close()
         if not self.nodes:
-            said = "; ".join(warning.text for warning in self.warnings[:3])
+            said = reasons(warning.text for warning in self.warnings)
             raise ParseError(
                 TOOL,
                 "no node was printed, so no fabric was seen; run it by hand on the observer and "
