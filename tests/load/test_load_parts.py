@@ -8,7 +8,6 @@ from ibaccept.load.cables import Query
 from ibaccept.load.ceiling import ceilings_of
 from ibaccept.load.clocks import Clocks
 from ibaccept.load.filesystem import FilesystemRunner
-from ibaccept.load.processes import why_not
 from ibaccept.load.rates import Growth, growth
 from ibaccept.load.rdma import pairs_of
 from ibaccept.load.result import (
@@ -24,7 +23,7 @@ from ibaccept.load.result import (
 from ibaccept.load.runs import balance_of
 from ibaccept.load.watch import Sample, Watch, WatchReading
 from ibaccept.site.inventory import InventoryHost
-from ibaccept.transport import CommandResult, Host, TransportError
+from ibaccept.transport import CommandResult, Host
 from ibaccept.transport.captures import CapturedResult
 from ibaccept.verdict.absence import NotSeen
 
@@ -204,20 +203,6 @@ def test_ceilings_say_how_they_are_known(site):
     )  # fmt: skip
 
 
-def test_what_failed_names_step_and_host():
-    ended = CommandResult("h", ("fio", "-x"), b"", b"fio: no space left\n", 1)
-
-    assert why_not("the rate of h", "write", ended) == NotSeen(
-        "the rate of h",
-        "write: h: fio ended with exit code 1: fio: no space left",
-        "run it there by hand: fio -x",
-    )
-    assert why_not("the rate of h", "write", TransportError("h", "connect", "refused")) == NotSeen(
-        "the rate of h", "write: h: refused", "see whether the host is up and can be reached"
-    )
-    assert why_not("x", "write", CommandResult("h", ("fio",), b"", b"", 0)) is None
-
-
 BLOCK = """\
 # Port extended counters: Lid 2 port {port} (CapMask: 0x1300 CapMask2: 0x0000000)
 PortSelect:......................{port}
@@ -240,8 +225,8 @@ class Tool:
     def __init__(self):
         self.asked = []
 
-    def run(self, host, argv, *, timeout, root):
-        del timeout
+    def run(self, host, argv, *, timeout, root, limit=0):
+        del timeout, limit
         each = argv[0] == "sh"
         assert root is not each
         if each:
@@ -293,7 +278,7 @@ def test_one_port_that_does_not_answer_does_not_hide_the_others():
     } == {(2, 13): 1300, (2, 15): 1500, (3, 13): 1300, (3, 15): 1500}
     assert list(taken.why) == [two[14]]
     assert watch.problems["LID 2 port 14"].what == "the load of cables at LID 2 port 14"
-    assert "perfquery: obs: perfquery ended with exit code 255" in taken.why[two[14]]
+    assert "perfquery: obs: perfquery -x 2 14 ended with exit code 255" in taken.why[two[14]]
     assert watch.problems["LID 2"].reason == (
         "perfquery: obs: LID 2: exit code 255: /usr/sbin/perfquery: iberror: failed: perfextquery"
     )

@@ -13,6 +13,7 @@ import pytest
 
 from ibaccept.errors import InputError
 from ibaccept.transport import Host, TransportError
+from ibaccept.transport.fanout import run_many
 from ibaccept.transport.hostkeys import fingerprint, parse_known_hosts
 from ibaccept.transport.router import open_transport
 
@@ -77,7 +78,10 @@ def test_a_revoked_host_key_is_refused(sshd, tmp_path):
     name = f"[127.0.0.1]:{sshd.port}"
     known.write_text(f"{name} {sshd.host_key}\n@revoked * {sshd.host_key}\n")
 
-    step, message = failure(sshd.transport(known_hosts=[known]), sshd.host())
+    config = tmp_path / "config"
+    config.write_text(f"Host *\n UserKnownHostsFile {known}\n GlobalKnownHostsFile none\n")
+
+    step, message = failure(sshd.transport(ssh_config=config), sshd.host())
 
     assert (step, "is marked @revoked in" in message) == ("host key", True)
 
@@ -274,7 +278,7 @@ def test_max_sessions_and_one_connection_for_many_commands(new_sshd):
     transport = server.transport()
     jobs = [(server.host(), ("sh", "-c", f"sleep 0.2; echo {n}")) for n in range(30)]
 
-    results = transport.run_many(jobs, timeout=30, fan_out=20)
+    results = run_many(transport, jobs, timeout=30, fan_out=20)
 
     assert [results[n].stdout for n in range(30)] == [b"%d\n" % n for n in range(30)]
     assert len(server.sessions()) == 1
@@ -348,7 +352,7 @@ def test_many_hosts_behind_one_jump_host_share_its_connection(new_sshd, tmp_path
     transport = front.transport(ssh_config=jump_config(tmp_path, front, back))
     jobs = [(Host(f"n{n}", address="inner"), ("echo", str(n))) for n in range(20)]
 
-    results = transport.run_many(jobs, timeout=30, fan_out=10)
+    results = run_many(transport, jobs, timeout=30, fan_out=10)
 
     assert [results[n].stdout for n in range(20)] == [b"%d\n" % n for n in range(20)]
     assert len(front.sessions()) == 1
@@ -375,10 +379,10 @@ def test_one_bad_host_does_not_spoil_the_others(sshd):
     ]
     transport = open_transport(lambda _: True, ssh_config=sshd.config)
 
-    results = transport.run_many(jobs, timeout=20)
+    results = run_many(transport, jobs, timeout=20)
     transport.close()
 
-    assert {n: getattr(r, "stdout", None) or r.step for n, r in results.items()} == {
+    assert {n: getattr(r, "stdout", None) or r.step for n, r in enumerate(results)} == {
         0: b"1\n",
         1: "resolve",
         2: b"2\n",

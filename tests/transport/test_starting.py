@@ -11,8 +11,8 @@ import time
 import pytest
 
 from ibaccept.transport import CommandResult, Host, NotPermittedError, TransportError
+from ibaccept.transport.fanout import start_many
 from ibaccept.transport.local import LocalTransport
-from ibaccept.transport.running import start_many
 
 pytestmark = pytest.mark.real
 
@@ -143,13 +143,6 @@ def test_its_time_counts_from_the_release_and_ends_it(runner, leftovers):
     assert leftovers("4242.1004") == []
 
 
-def test_wait_can_be_shorter_than_its_time(runner, leftovers):
-    result = start(runner, "sleep", "4242.1005").wait(0.3)
-
-    assert result.timed_out
-    assert leftovers("4242.1005") == []
-
-
 def test_closing_the_transport_ends_what_was_started(runner, leftovers):
     running = start(runner, "sleep", "4242.1006")
     time.sleep(0.3)
@@ -225,7 +218,7 @@ import sys, time
 from pathlib import Path
 from ibaccept.transport import Host
 from ibaccept.transport.local import LocalTransport
-from ibaccept.transport.running import start_many
+from ibaccept.transport.fanout import start_many
 from ibaccept.transport.ssh import SshTransport
 
 how, marker, port, config, key = sys.argv[1:]

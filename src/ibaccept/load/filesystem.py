@@ -13,13 +13,14 @@ from ibaccept.fabric.units import Bandwidth, Size
 from ibaccept.load.clocks import Clocks
 from ibaccept.load.folders import Folders
 from ibaccept.load.pace import Direction, FilesystemLoad, Pace
-from ibaccept.load.processes import Job, Together, captures_of, run_all, why_not
+from ibaccept.load.processes import Together
 from ibaccept.load.result import ClientRate, DataSet, FilesystemRun
 from ibaccept.load.watch import Watch
-from ibaccept.observe.observer import file_of
+from ibaccept.observe.outputs import captures_of, file_of, not_parsed, parsed, whole
 from ibaccept.parse import ParseError, elbencho, fio, ior, meminfo
 from ibaccept.site.inventory import InventoryHost
 from ibaccept.transport import CommandResult, Transport, TransportError
+from ibaccept.transport.fanout import Job, run_many
 from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
@@ -54,11 +55,12 @@ class FilesystemRunner:
     def data_set(self) -> DataSet | NotSeen:
         """The data set against the memory of clients and servers, or why it is too small."""
         hosts = list({host.name: host for host in (*self.clients, *self.storage)}.values())
-        results = run_all(
+        results = run_many(
             self.transport,
             [(host.transport, commands.MEMINFO.argv()) for host in hosts],
             timeout=commands.MEMINFO.timeout,
             fan_out=self.pace.fan_out,
+            keep_open=True,
         )
         memory: dict[str, int] = {}
         unseen: list[NotSeen] = []
@@ -86,14 +88,14 @@ class FilesystemRunner:
         return self._large_enough(whole)
 
     def _memory(self, result: CommandResult | TransportError) -> int | NotSeen:
-        bad = why_not("the size of the caches", "memory", result)
-        if bad is not None or isinstance(result, TransportError):
-            return bad or NotSeen("the size of the caches", str(result))
-        self.clocks.note(result)
-        try:
-            return meminfo.parse(result.text).total
-        except ParseError as error:
-            return NotSeen("the size of the caches", f"memory: {result.host}: {error}")
+        if isinstance(result, CommandResult):
+            self.clocks.note(result)
+        return parsed(
+            "the size of the caches",
+            result,
+            lambda taken: meminfo.parse(taken.text).total,
+            step="memory",
+        )
 
     @staticmethod
     def _large_enough(data: DataSet) -> DataSet | NotSeen:
@@ -233,21 +235,21 @@ class FilesystemRunner:
         what = f"the {direction} rate of {host}"
         parts: list[ClientRate] = []
         for result in results:
-            bad = why_not(what, direction, result)
-            if bad is not None or isinstance(result, TransportError):
-                return bad or NotSeen(what, str(result))
+            taken = whole(what, result, step=direction)
+            if isinstance(taken, NotSeen):
+                return taken
             try:
-                part = self._read(host, direction, result)
+                part = self._read(host, direction, taken)
             except ParseError as error:
-                return NotSeen(what, f"{direction}: {host}: {error}", "", captures_of(result))
+                return not_parsed(what, taken, error, step=direction)
             if part is None or part.rate.bytes_per_second <= 0:
                 return NotSeen(
                     what,
                     f"{direction}: {host}: {self.load.tool} moved nothing, so nothing was measured",
                     "see its output",
-                    captures_of(result),
+                    captures_of(taken),
                 )
-            if bad := self._other_amount(what, direction, part, captures_of(result)):
+            if bad := self._other_amount(what, direction, part, captures_of(taken)):
                 return bad
             parts.append(part)
         if len(parts) == 1:

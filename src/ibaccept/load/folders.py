@@ -14,9 +14,11 @@ from ibaccept import commands
 from ibaccept.fabric.nodeset import fold
 from ibaccept.load.clocks import Clocks
 from ibaccept.load.pace import Pace
-from ibaccept.load.processes import Together, run_all, why_not
+from ibaccept.load.processes import Together
+from ibaccept.observe.outputs import whole
 from ibaccept.site.inventory import InventoryHost
 from ibaccept.transport import Argv, CommandResult, Transport, TransportError
+from ibaccept.transport.fanout import run_many
 from ibaccept.verdict.absence import NotSeen
 
 _TIME = 300.0
@@ -51,7 +53,7 @@ class Folders:
     def make(self, hosts: Sequence[InventoryHost]) -> dict[str, NotSeen]:
         """A new folder for each client; why, for those that have none, or none to be removed."""
         names = [f"ibaccept-{self.token}-{number}" for number in range(1, len(hosts) + 1)]
-        results = run_all(
+        results = run_many(
             self.transport,
             [
                 (host.transport, commands.MKDIR.argv(path=self.path, run=name))
@@ -59,17 +61,18 @@ class Folders:
             ],
             timeout=commands.MKDIR.timeout,
             fan_out=self.pace.fan_out,
+            keep_open=True,
         )
         bad: dict[str, NotSeen] = {}
         for host, name, result in zip(hosts, names, results, strict=True):
-            why = why_not(f"the rate of {host.name}", "folder", result)
-            if why is None:
+            taken = whole(f"the rate of {host.name}", result, step="folder")
+            if isinstance(taken, NotSeen):
+                bad[host.name] = replace(
+                    taken, hint=f"see that {self.path} is there and can be written by its user"
+                )
+            else:
                 self.made[host.name] = name
                 self._hosts[host.name] = host
-            else:
-                bad[host.name] = replace(
-                    why, hint=f"see that {self.path} is there and can be written by its user"
-                )
         return bad if self.keep else bad | self._leave_removals()
 
     def _leave_removals(self) -> dict[str, NotSeen]:
@@ -103,12 +106,12 @@ class Folders:
                 unanswered.append(name)
         left = []
         for name, answer in (results | self._remove_now(unanswered)).items():
-            why = why_not("", "remove", answer)
-            if why is None:
-                del self.made[name]
-            else:
+            taken = whole("", answer, step="remove")
+            if isinstance(taken, NotSeen):
                 run = self.made[name]
-                left.append(f"{name}: {self.path}/{run} was not removed ({why.reason})")
+                left.append(f"{name}: {self.path}/{run} was not removed ({taken.reason})")
+            else:
+                del self.made[name]
         return tuple(left)
 
     def kept(self) -> tuple[str, ...]:
@@ -119,10 +122,11 @@ class Folders:
 
     def _remove_now(self, names: Sequence[str]) -> dict[str, CommandResult | TransportError]:
         """Once more, where the connection that waited was lost: the host may be there again."""
-        results = run_all(
+        results = run_many(
             self.transport,
             [(self._hosts[name].transport, self._argv(name)) for name in names],
             timeout=_TIME,
             fan_out=self.pace.fan_out,
+            keep_open=True,
         )
         return dict(zip(names, results, strict=True))

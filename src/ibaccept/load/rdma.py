@@ -16,13 +16,14 @@ from ibaccept import commands
 from ibaccept.fabric.units import Bandwidth
 from ibaccept.load.clocks import Clocks
 from ibaccept.load.pace import FIRST_PORT, Direction, Pace, RdmaLoad
-from ibaccept.load.processes import Job, Together, captures_of, run_all, why_not
+from ibaccept.load.processes import Together
 from ibaccept.load.result import Pair, PairRate, RdmaRun
 from ibaccept.load.watch import Watch
-from ibaccept.observe.observer import file_of
+from ibaccept.observe.outputs import captures_of, file_of, not_parsed, parsed, whole
 from ibaccept.parse import ParseError, perftest, ss
 from ibaccept.site.inventory import InventoryHost
 from ibaccept.transport import CommandResult, Transport, TransportError
+from ibaccept.transport.fanout import Job, run_many
 from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
@@ -210,31 +211,31 @@ class RdmaRunner:
 
     def _listening(self, hosts: Sequence[str]) -> dict[str, frozenset[int] | NotSeen]:
         argv = commands.SS.argv()
-        results = run_all(
+        results = run_many(
             self.transport,
             [(self.hosts[name].transport, argv) for name in hosts],
             timeout=commands.SS.timeout,
             fan_out=self.pace.fan_out,
+            keep_open=True,
         )
         found: dict[str, frozenset[int] | NotSeen] = {}
         for number, name in enumerate(hosts):
             result = results[number]
-            bad = why_not("the listening ports", "server", result)
-            if bad is not None or isinstance(result, TransportError):
-                found[name] = bad or NotSeen("the listening ports", str(result))
-                continue
-            self.clocks.note(result)
-            try:
-                found[name] = ss.listening_ports(ss.parse(result.text))
-            except ParseError as error:
-                found[name] = NotSeen("the listening ports", f"server: {name}: {error}")
+            if isinstance(result, CommandResult):
+                self.clocks.note(result)
+            found[name] = parsed(
+                "the listening ports",
+                result,
+                lambda taken: ss.listening_ports(ss.parse(taken.text)),
+                step="server",
+            )
         return found
 
     @staticmethod
     def _server_gone(pair: Pair, ended: CommandResult | TransportError) -> NotSeen:
-        bad = why_not(_what(pair), "server", ended)
-        if bad is not None:
-            return bad
+        taken = whole(_what(pair), ended, step="server")
+        if isinstance(taken, NotSeen):
+            return taken
         return NotSeen(
             _what(pair),
             f"server: {pair.runs_server}: it ended before its client began: somebody else met it",
@@ -256,9 +257,9 @@ class RdmaRunner:
             if ended is None:
                 clients[server] = number
             else:
-                rates[pair] = why_not(_what(pair), "client", ended) or NotSeen(
-                    _what(pair), f"client: {_measures(pair)}: it ended before it was to begin"
-                )
+                taken = whole(_what(pair), ended, step="client")
+                why = f"client: {_measures(pair)}: it ended before it was to begin"
+                rates[pair] = taken if isinstance(taken, NotSeen) else NotSeen(_what(pair), why)
         return clients
 
     def _through(self, crew: Together, clients: Sequence[int], watch: Watch | None) -> None:
@@ -277,19 +278,22 @@ class RdmaRunner:
     def _rate(
         self,
         pair: Pair,
-        client: CommandResult | TransportError,
+        outcome: CommandResult | TransportError,
         server: CommandResult | TransportError | None,
     ) -> PairRate | NotSeen:
-        if isinstance(client, TransportError) or client.problem() is not None:
-            return why_not(_what(pair), "client", client) or NotSeen(_what(pair), str(client))
+        what = _what(pair)
+        # its exit code is judged with its row
+        client = whole(what, outcome, step="client", ok=range(256))
+        if isinstance(client, NotSeen):
+            return client
         load = self.load
         try:
             test = perftest.parse(client.text)
         except ParseError as error:
-            bad = why_not(_what(pair), "client", client)
-            return bad or NotSeen(
-                _what(pair), f"client: {client.host}: {error}", "", captures_of(client)
-            )
+            ended = whole(what, client, step="client")
+            if isinstance(ended, NotSeen):
+                return ended
+            return not_parsed(what, client, error, step="client")
         row = perftest.accept(
             test,
             client.exit_code,
@@ -366,5 +370,5 @@ def _in_use(ended: CommandResult | TransportError) -> bool:
 
 
 def _other_end(server: CommandResult | TransportError | None) -> str:
-    bad = None if server is None else why_not("", "server", server)
-    return f"; {bad.reason}" if bad is not None else ""
+    ended = None if server is None else whole("", server, step="server")
+    return f"; {ended.reason}" if isinstance(ended, NotSeen) else ""

@@ -20,7 +20,6 @@ from ibaccept.load.ceiling import Ends, ceilings_of, idle_pair
 from ibaccept.load.clocks import Clocks
 from ibaccept.load.filesystem import FilesystemRunner
 from ibaccept.load.pace import Direction, LoadInputs, Pace, RdmaLoad
-from ibaccept.load.processes import run_all, why_not
 from ibaccept.load.rates import HEADERS, MTU, OVERHEAD, Reckoning, Side, window_of
 from ibaccept.load.rdma import RdmaRunner, pairs_of
 from ibaccept.load.result import (
@@ -37,12 +36,14 @@ from ibaccept.load.result import (
 )
 from ibaccept.load.watch import Sample, Watch
 from ibaccept.observe.lids import lids_of
+from ibaccept.observe.outputs import whole
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.parse.ibstat import IbStat
 from ibaccept.site.inventory import InventoryHost
 from ibaccept.site.recorded import RecordedRun
 from ibaccept.transport import CommandResult, Transport
 from ibaccept.transport.captures import load as load_bundle
+from ibaccept.transport.fanout import run_many
 from ibaccept.transport.replay import RecordingTransport
 from ibaccept.verdict.absence import NotSeen, NotSeenError
 
@@ -165,18 +166,19 @@ class _Runs:
 
     def _version(self, command: Command, hosts: Sequence[InventoryHost]) -> None:
         tool = command.template[0]
-        results = run_all(
+        results = run_many(
             self.transport,
             [(host.transport, command.argv()) for host in hosts],
             timeout=command.timeout,
             fan_out=self.pace.fan_out,
+            keep_open=True,
         )
         seen: dict[str, list[str]] = {}
         for number, host in enumerate(hosts):
             result = results[number]
             if not isinstance(result, CommandResult) or result.missing:
-                bad = why_not(f"the version of {tool} on {host.name}", "version", result)
-                self.problems += [bad] if bad is not None else []
+                bad = whole(f"the version of {tool} on {host.name}", result, step="version")
+                self.problems += [bad] if isinstance(bad, NotSeen) else []
                 continue
             self.clocks.note(result)
             # some versions of perftest end with 1 here, and say it all the same

@@ -14,11 +14,11 @@ from ibaccept.fabric.counters import EXTENDED_BITS, WIDTH
 from ibaccept.fabric.model import PortId
 from ibaccept.load.cables import Query
 from ibaccept.load.clocks import Clocks
-from ibaccept.load.processes import last_words, run_all, why_not
-from ibaccept.observe.observer import file_of
+from ibaccept.observe.outputs import file_of, last_line, parsed, whole
 from ibaccept.parse import ParseError, perfquery, perfquery_each
 from ibaccept.site.inventory import InventoryHost
 from ibaccept.transport import CommandResult, Transport, TransportError
+from ibaccept.transport.fanout import run_many
 from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
@@ -134,12 +134,13 @@ class Watch:
         """First those that read switches whole, which call sudo by themselves, then the others."""
         for each in (True, False):
             some = [ask for ask in asked if ask.is_each is each]
-            results = run_all(
+            results = run_many(
                 self.transport,
                 [(self.observer.transport, ask.argv) for ask in some],
                 timeout=commands.PERFQUERY_EACH.timeout,
                 root=not each,
                 fan_out=AT_A_TIME,
+                keep_open=True,
             )
             yield from zip(some, results, strict=True)
 
@@ -276,7 +277,8 @@ def _told(
         (query,), told = ask.queries, _one(result)
         yield query, [ask.port or 0], told
         return
-    bad = why_not(_CABLES, step, result)
+    taken = whole(_CABLES, result, step=step)
+    bad = taken if isinstance(taken, NotSeen) else None
     parts: dict[int, perfquery_each.Each] = {}
     if isinstance(result, CommandResult):
         try:
@@ -300,8 +302,8 @@ def _told(
 def _of_switch(result: CommandResult, part: perfquery_each.Each, end: float) -> _Told | NotSeen:
     where = f"perfquery: {result.host}: LID {part.lid}"
     if part.exit_code != 0:
-        said = last_words(part.text) or ": it printed nothing"
-        return NotSeen(_ONE_SWITCH, f"{where}: exit code {part.exit_code}{said}")
+        words = last_line(part.text) or "it printed nothing"
+        return NotSeen(_ONE_SWITCH, f"{where}: exit code {part.exit_code}: {words}")
     try:
         blocks = perfquery.parse(part.text)
     except ParseError as error:
@@ -311,16 +313,14 @@ def _of_switch(result: CommandResult, part: perfquery_each.Each, end: float) -> 
 
 def _one(result: CommandResult | TransportError) -> _Told | NotSeen:
     """What a process of its own printed."""
-    bad = why_not(_CABLES, "perfquery", result)
-    if bad is not None or isinstance(result, TransportError):
-        return bad or NotSeen(_CABLES, str(result))
-    try:
-        blocks = perfquery.parse(result.text)
-    except ParseError as error:
-        return NotSeen(_CABLES, f"perfquery: {result.host}: {error}")
-    if result.start is None or result.end is None:
-        return NotSeen(_CABLES, f"perfquery: {result.host}: its time is not known")
-    return _Told(blocks, result.start, result.end, file_of(result), 0)
+
+    def read(taken: CommandResult) -> _Told | NotSeen:
+        blocks = perfquery.parse(taken.text)
+        if taken.start is None or taken.end is None:
+            return NotSeen(_CABLES, f"perfquery: {taken.host}: its time is not known")
+        return _Told(blocks, taken.start, taken.end, file_of(taken), 0)
+
+    return parsed(_CABLES, result, read, step="perfquery")
 
 
 def _keep(

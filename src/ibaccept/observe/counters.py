@@ -10,7 +10,8 @@ from functools import cached_property
 from ibaccept import commands
 from ibaccept.fabric import counters
 from ibaccept.fabric.model import Fabric, Guid, NodeType, PortId
-from ibaccept.observe.observer import Observer, file_of
+from ibaccept.observe.observer import Observer
+from ibaccept.observe.outputs import file_of
 from ibaccept.parse import ParseError, ibqueryerrors
 from ibaccept.transport import CommandResult
 from ibaccept.verdict.absence import NotSeen

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from ibaccept import commands
 from ibaccept.fabric.model import Fabric
 from ibaccept.fabric.nodeset import fold
-from ibaccept.observe.observer import Observer, file_of, head_of, hint_of
-from ibaccept.parse import ParseError, ibstat
+from ibaccept.observe.observer import Observer
+from ibaccept.observe.outputs import file_of, parsed
+from ibaccept.parse import ibstat
 from ibaccept.site.inventory import Inventory, InventoryHost
-from ibaccept.transport import CommandResult, Transport, TransportError
+from ibaccept.transport import CommandResult, Transport
+from ibaccept.transport.fanout import run_many
 from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
@@ -106,25 +108,16 @@ def stats_of(
         return {}
     progress(f"ibstat on {len(hosts)} hosts")
     argv = commands.IBSTAT.argv()
-    results = transport.run_many(
+    results = run_many(
+        transport,
         [(host.transport, argv) for host in hosts],
         timeout=commands.IBSTAT.timeout,
         root=commands.IBSTAT.root,
         fan_out=fan_out,
     )
-    return {host.name: _stat_of(host, results[i]) for i, host in enumerate(hosts)}
-
-
-def _stat_of(
-    host: InventoryHost, result: CommandResult | TransportError
-) -> ibstat.IbStat | NotSeen:
-    what = f"the LIDs of {host.name}"
-    if isinstance(result, TransportError):
-        return NotSeen(what, str(result), hint_of(result))
-    problem = result.problem()
-    if problem is not None:
-        return NotSeen(what, problem, "", head_of(result))
-    try:
-        return ibstat.parse(result.text)
-    except ParseError as error:
-        return NotSeen(what, f"{host.name}: {error}", "", head_of(result))
+    return {
+        host.name: parsed(
+            f"the LIDs of {host.name}", result, lambda taken: ibstat.parse(taken.text)
+        )
+        for host, result in zip(hosts, results, strict=True)
+    }

@@ -69,8 +69,8 @@ def look(
             tables_seen=chosen,
         )
     observer, stat = chosen
-    version = observer.run(commands.VERSION)
-    tools = {} if isinstance(version, NotSeen) else {"infiniband-diags": version_of(version)}
+    version = observer.take("the version", commands.VERSION, version_of, ok=range(256))
+    tools = {} if isinstance(version, NotSeen) else {"infiniband-diags": version}
     first = RawSweep.read(observer)
     since = time.monotonic()
     topology = topology_of(observer)

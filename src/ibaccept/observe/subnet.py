@@ -8,7 +8,8 @@ from ibaccept import commands
 from ibaccept.fabric.lft import SwitchTable
 from ibaccept.fabric.model import Fabric, Lid
 from ibaccept.observe.counters import RawSweep
-from ibaccept.observe.observer import Observer, file_of, head_of
+from ibaccept.observe.observer import Observer
+from ibaccept.observe.outputs import captures_of, file_of
 from ibaccept.observe.snapshot import SeenManager, SubnetManagers
 from ibaccept.parse import dump_fts, ibstat, saquery, sminfo
 from ibaccept.parse.lft import with_lftr
@@ -39,7 +40,7 @@ def managers_of(
         except sminfo.NoAnswerError as error:
             answered = False
             reason = f"{observer.host.name}: nobody answered sminfo: {error.text.strip()}"
-            return NotSeen("the subnet managers", reason, "", head_of(result))
+            return NotSeen("the subnet managers", reason, "", captures_of(result))
 
     master = observer.take("the subnet managers", commands.SMINFO, master_or_silence, ok=(0, 255))
     if isinstance(master, NotSeen):

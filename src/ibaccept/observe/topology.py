@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from ibaccept import commands
 from ibaccept.fabric.model import Fabric, Guid, NodeType, PortId
 from ibaccept.observe import assemble
-from ibaccept.observe.observer import Observer, error_file_of, file_of
+from ibaccept.observe.observer import Observer
+from ibaccept.observe.outputs import error_file_of, file_of
 from ibaccept.observe.snapshot import Gap
 from ibaccept.parse import ParseError, diags, iblinkinfo, ibnetdiscover
 from ibaccept.transport import CommandResult

@@ -6,7 +6,7 @@ bundle on disk). A fake is a transport. Quoting is done here, never by a caller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -17,6 +17,9 @@ Argv = tuple[str, ...]
 
 Hold = bool | Literal["last"]
 """Whether a command waits to be released; ``last``: or for the loss of its connection."""
+OUTPUT_LIMIT = 8 << 20
+"""Bytes of each stream that are kept of a command unless its kind allows more."""
+
 Permit = Callable[[Argv], bool]
 """Says whether an argv may be sent at all; ``commands.is_permitted`` in production."""
 
@@ -98,6 +101,16 @@ class CommandResult:
     sudo_refused: bool = False
 
     @property
+    def is_script(self) -> bool:
+        """A fixed script given to ``sh``, not a tool by itself."""
+        return is_script(self.argv)
+
+    @property
+    def tool(self) -> str:
+        """What a sentence calls the command, see ``tool_of``."""
+        return tool_of(self.argv)
+
+    @property
     def text(self) -> str:
         """Stdout decoded; bytes that are not UTF-8 survive as surrogate escapes."""
         return self.stdout.decode("utf-8", "surrogateescape")
@@ -112,7 +125,7 @@ class CommandResult:
 
         An exit code is no problem here: which codes are answers is the caller's to say.
         """
-        tool = self.argv[0]
+        tool = self.tool
         reasons = (
             (
                 self.sudo_refused,
@@ -129,6 +142,16 @@ class CommandResult:
             ),
         )
         return next((f"{self.host}: {text}" for true, text in reasons if true), None)
+
+
+def is_script(argv: Argv) -> bool:
+    """Whether a command is ``sh -c SCRIPT NAME ...``."""
+    return argv[:2] == ("sh", "-c") and len(argv) > 3  # noqa: PLR2004 - sh -c SCRIPT NAME
+
+
+def tool_of(argv: Argv) -> str:
+    """What a command is called: its first word, of a script the name that it is given."""
+    return argv[3] if is_script(argv) else argv[0]
 
 
 class Running(Protocol):
@@ -157,11 +180,8 @@ class Running(Protocol):
         """
         ...
 
-    def wait(self, timeout: float | None = None) -> CommandResult:
-        """The result; after ``timeout`` seconds it is stopped and ``timed_out`` set.
-
-        Args:
-            timeout: None = what it was started with.
+    def wait(self) -> CommandResult:
+        """The result, when it has ended or its time is over.
 
         Raises:
             TransportError: as ``poll``.
@@ -190,8 +210,7 @@ class Transport(Protocol):
         *,
         timeout: float,
         root: bool = False,
-        limit: int = 1 << 30,
-        stdin: bytes = b"",
+        limit: int = OUTPUT_LIMIT,
     ) -> CommandResult:
         """Run one command and wait for it.
 
@@ -200,8 +219,7 @@ class Transport(Protocol):
             argv: the command; refused unless permitted.
             timeout: seconds; after them the remote process is ended and ``timed_out`` is set.
             root: needs root: prefixed by ``sudo -n`` where ``host.sudo``.
-            limit: bytes of stdout kept.
-            stdin: given to the command, then EOF.
+            limit: bytes of each stream that are kept; beyond them the command is ended.
 
         Raises:
             TransportError: no connection could be made, or it was refused.
@@ -217,7 +235,7 @@ class Transport(Protocol):
         timeout: float,
         root: bool = False,
         held: Hold = False,
-        limit: int = 1 << 30,
+        limit: int = OUTPUT_LIMIT,
     ) -> Running:
         """Start one command and return while it runs.
 
@@ -234,21 +252,6 @@ class Transport(Protocol):
             TransportError: no connection could be made, it was refused, or a held command was not
                 ready in time.
             NotPermittedError: as ``run``.
-        """
-        ...
-
-    def run_many(
-        self,
-        jobs: Sequence[tuple[Host, Sequence[str]]],
-        *,
-        timeout: float,
-        root: bool = False,
-        fan_out: int = 32,
-    ) -> Mapping[int, CommandResult | TransportError]:
-        """Run one command on each of many hosts, at most ``fan_out`` at a time.
-
-        Returns:
-            By index into ``jobs``: the result, or why that single host could not be used.
         """
         ...
 

@@ -100,7 +100,7 @@ class Bundle:
     ) -> CapturedResult:
         """Write a result; it is on disk when this returns. For the rest see ``CapturedResult``."""
         with self._open_index() as (index, seq):
-            stem = f"{seq:04d}-{_file_name(_tool(result.argv))}"
+            stem = f"{seq:04d}-{_file_name(result.tool)}"
             stderr = f"{stem}.err" if result.stderr else None
             self._write(f"{stem}.txt", result.stdout)
             if stderr is not None:
@@ -188,11 +188,6 @@ def _append(index: IO[bytes], entry: dict[str, Any]) -> None:
     index.write(json.dumps(entry).encode() + b"\n")
     index.flush()
     os.fsync(index.fileno())
-
-
-def _tool(argv: Argv) -> str:
-    """What a command is called: of a script given to sh, the name that script is given."""
-    return argv[3] if argv[:2] == ("sh", "-c") and len(argv) > 3 else argv[0]  # noqa: PLR2004 - sh -c SCRIPT NAME
 
 
 def _file_name(command: str) -> str:

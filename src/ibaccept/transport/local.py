@@ -10,11 +10,11 @@ import subprocess
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import IO
 
-from ibaccept.transport import CommandResult, Hold, Host, Permit, TransportError
-from ibaccept.transport.fanout import Job, check_permitted, run_each
+from ibaccept.transport import OUTPUT_LIMIT, CommandResult, Hold, Host, Permit, TransportError
+from ibaccept.transport.fanout import check_permitted
 from ibaccept.transport.running import Started
 from ibaccept.transport.wrap import FRAME_ROOM, GRACE, Ending, Wrapped, result_of, wrap
 
@@ -42,18 +42,16 @@ class LocalTransport:
         *,
         timeout: float,
         root: bool = False,
-        limit: int = 1 << 30,
-        stdin: bytes = b"",
+        limit: int = OUTPUT_LIMIT,
     ) -> CommandResult:
         """See ``Transport.run``."""
         check_permitted(self._permit, argv)
         if self._stop.is_set():
             raise TransportError(host.name, "session", "the transport was closed")
-        wrapped = wrap(argv, timeout=timeout, root=root and host.sudo, length=len(stdin))
+        wrapped = wrap(argv, timeout=timeout, root=root and host.sudo)
         process = LocalProcess(self._popen(host, wrapped), limit, self._stop)
         try:
             process.expire(timeout)
-            process.send(stdin)
             ending = process.drive()
         finally:
             process.close()
@@ -71,7 +69,7 @@ class LocalTransport:
         timeout: float,
         root: bool = False,
         held: Hold = False,
-        limit: int = 1 << 30,
+        limit: int = OUTPUT_LIMIT,
     ) -> Started:
         """See ``Transport.start``."""
         check_permitted(self._permit, argv)
@@ -102,24 +100,6 @@ class LocalTransport:
             raise TransportError(
                 host.name, "session", f"no process could be started here: {error}"
             ) from error
-
-    def run_many(
-        self,
-        jobs: Sequence[Job],
-        *,
-        timeout: float,
-        root: bool = False,
-        fan_out: int = 32,
-    ) -> Mapping[int, CommandResult | TransportError]:
-        """See ``Transport.run_many``."""
-        for _, argv in jobs:
-            check_permitted(self._permit, argv)
-        return run_each(
-            lambda host, argv: self.run(host, argv, timeout=timeout, root=root),
-            jobs,
-            fan_out=fan_out,
-            abort=self.close,
-        )
 
     def close(self) -> None:
         """End what runs; nothing can be run afterwards."""

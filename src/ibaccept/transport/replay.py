@@ -5,13 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ibaccept.transport import Argv, CommandResult, Hold, Host, Running, Transport, TransportError
+from ibaccept.transport import (
+    OUTPUT_LIMIT,
+    Argv,
+    CommandResult,
+    Hold,
+    Host,
+    Running,
+    Transport,
+    TransportError,
+)
 from ibaccept.transport.captures import Bundle, CapturedError, CapturedResult, Entry, load
-from ibaccept.transport.fanout import Job, run_each
 
 
 class RecordingTransport:
@@ -46,16 +54,13 @@ class RecordingTransport:
         *,
         timeout: float,
         root: bool = False,
-        limit: int = 1 << 30,
-        stdin: bytes = b"",
+        limit: int = OUTPUT_LIMIT,
     ) -> CapturedResult:
         """See ``Transport.run``; the result also says which files hold it."""
         label = self._label
         sent = time.time()
         try:
-            result = self._inner.run(
-                host, argv, timeout=timeout, root=root, limit=limit, stdin=stdin
-            )
+            result = self._inner.run(host, argv, timeout=timeout, root=root, limit=limit)
         except TransportError as error:
             self._bundle.record_error(argv, error, label)
             raise
@@ -69,7 +74,7 @@ class RecordingTransport:
         timeout: float,
         root: bool = False,
         held: Hold = False,
-        limit: int = 1 << 30,
+        limit: int = OUTPUT_LIMIT,
     ) -> Running:
         """See ``Transport.start``; the result is written when it is first taken."""
         label = self._label
@@ -96,22 +101,6 @@ class RecordingTransport:
     def moves(self) -> int:
         """Starts and releases so far."""
         return self._moves
-
-    def run_many(
-        self,
-        jobs: Sequence[Job],
-        *,
-        timeout: float,
-        root: bool = False,
-        fan_out: int = 32,
-    ) -> Mapping[int, CommandResult | TransportError]:
-        """See ``Transport.run_many``; each result is written as it comes, not at the end."""
-        return run_each(
-            lambda host, argv: self.run(host, argv, timeout=timeout, root=root),
-            jobs,
-            fan_out=fan_out,
-            abort=self.close,
-        )
 
     def close(self) -> None:
         """Close the inner transport; the bundle needs no closing."""
@@ -145,9 +134,9 @@ class _Recorded:
         """See ``Running.poll``."""
         return self._keep(self._inner.poll)
 
-    def wait(self, timeout: float | None = None) -> CapturedResult:
+    def wait(self) -> CapturedResult:
         """See ``Running.wait``."""
-        return self._whole(lambda: self._inner.wait(timeout))
+        return self._whole(self._inner.wait)
 
     def stop(self, grace: float = 7.0) -> CapturedResult:
         """See ``Running.stop``."""
@@ -224,8 +213,7 @@ class ReplayTransport:
         *,
         timeout: float,
         root: bool = False,
-        limit: int = 1 << 30,
-        stdin: bytes = b"",
+        limit: int = OUTPUT_LIMIT,
     ) -> CapturedResult:
         """See ``Transport.run``.
 
@@ -233,7 +221,7 @@ class ReplayTransport:
             TransportError: what was raised then; or step ``replay``: the bundle holds no such
                 command, or fewer of it.
         """
-        del timeout, root, limit, stdin
+        del timeout, root, limit
         entry = self._entry(host, argv)
         self.give(entry)
         if isinstance(entry, CapturedError):
@@ -248,7 +236,7 @@ class ReplayTransport:
         timeout: float,
         root: bool = False,
         held: Hold = False,
-        limit: int = 1 << 30,
+        limit: int = OUTPUT_LIMIT,
     ) -> Running:
         """See ``Transport.start``; what failed later fails when it is polled.
 
@@ -301,23 +289,6 @@ class ReplayTransport:
             f"run the suite against the fabric, or judge only what {self._run_dir} saw",
         )
 
-    def run_many(
-        self,
-        jobs: Sequence[Job],
-        *,
-        timeout: float,
-        root: bool = False,
-        fan_out: int = 32,
-    ) -> Mapping[int, CommandResult | TransportError]:
-        """See ``Transport.run_many``; in the order of ``jobs``."""
-        del fan_out
-        return run_each(
-            lambda host, argv: self.run(host, argv, timeout=timeout, root=root),
-            jobs,
-            fan_out=1,
-            abort=self.close,
-        )
-
     @contextmanager
     def labelled(self, label: str) -> Iterator[None]:
         """As ``RecordingTransport.labelled``; what is given was labelled then."""
@@ -348,9 +319,8 @@ class _Replayed:
         """See ``Running.poll``."""
         return self.wait() if self._replay.is_due(self._entry) else None
 
-    def wait(self, timeout: float | None = None) -> CapturedResult:
+    def wait(self) -> CapturedResult:
         """See ``Running.wait``."""
-        del timeout
         self._replay.give(self._entry)
         if isinstance(self._entry, CapturedError):
             raise self._entry.error
@@ -358,4 +328,5 @@ class _Replayed:
 
     def stop(self, grace: float = 7.0) -> CapturedResult:
         """See ``Running.stop``."""
-        return self.wait(grace)
+        del grace
+        return self.wait()

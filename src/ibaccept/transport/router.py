@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from ibaccept.transport import CommandResult, Hold, Host, Permit, Running, Transport, TransportError
-from ibaccept.transport.fanout import Job, check_permitted, run_each
+from ibaccept.transport import (
+    OUTPUT_LIMIT,
+    CommandResult,
+    Hold,
+    Host,
+    Permit,
+    Running,
+    Transport,
+)
+from ibaccept.transport.fanout import check_permitted
 from ibaccept.transport.local import LocalTransport
 from ibaccept.transport.ssh import SshTransport
 
@@ -26,13 +34,12 @@ class RoutingTransport:
         *,
         timeout: float,
         root: bool = False,
-        limit: int = 1 << 30,
-        stdin: bytes = b"",
+        limit: int = OUTPUT_LIMIT,
     ) -> CommandResult:
         """See ``Transport.run``."""
         check_permitted(self._permit, argv)
         chosen = self._local if host.local else self._remote
-        return chosen.run(host, argv, timeout=timeout, root=root, limit=limit, stdin=stdin)
+        return chosen.run(host, argv, timeout=timeout, root=root, limit=limit)
 
     def start(
         self,
@@ -42,30 +49,12 @@ class RoutingTransport:
         timeout: float,
         root: bool = False,
         held: Hold = False,
-        limit: int = 1 << 30,
+        limit: int = OUTPUT_LIMIT,
     ) -> Running:
         """See ``Transport.start``."""
         check_permitted(self._permit, argv)
         chosen = self._local if host.local else self._remote
         return chosen.start(host, argv, timeout=timeout, root=root, held=held, limit=limit)
-
-    def run_many(
-        self,
-        jobs: Sequence[Job],
-        *,
-        timeout: float,
-        root: bool = False,
-        fan_out: int = 32,
-    ) -> Mapping[int, CommandResult | TransportError]:
-        """See ``Transport.run_many``."""
-        for _, argv in jobs:
-            check_permitted(self._permit, argv)
-        return run_each(
-            lambda host, argv: self.run(host, argv, timeout=timeout, root=root),
-            jobs,
-            fan_out=fan_out,
-            abort=self.close,
-        )
 
     def close(self) -> None:
         """Close both."""
@@ -79,16 +68,12 @@ def open_transport(
     permit: Permit,
     *,
     ssh_config: Path | None = None,
-    connect_timeout: float = 10,
-    known_hosts: Sequence[Path] = (),
 ) -> RoutingTransport:
     """The transport of a real run. Connects to nothing yet.
 
     Args:
         permit: ``commands.is_permitted``.
         ssh_config: used instead of the user's and the system's OpenSSH configuration.
-        connect_timeout: seconds to reach a host.
-        known_hosts: files looked at before those of the configuration.
     """
     return RoutingTransport(
         permit,
@@ -96,7 +81,5 @@ def open_transport(
         SshTransport(
             permit,
             ssh_config=ssh_config,
-            connect_timeout=connect_timeout,
-            known_hosts=known_hosts,
         ),
     )

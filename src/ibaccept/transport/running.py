@@ -7,11 +7,10 @@ own beyond what its connection has; whoever waits looks at each in turn.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Protocol
 
-from ibaccept.transport import Argv, CommandResult, Hold, Host, Running, Transport, TransportError
+from ibaccept.transport import Argv, CommandResult, Host, TransportError
 from ibaccept.transport.wrap import RELEASE, Ending, Wrapped, is_held, result_of
 
 _TICK = 0.05
@@ -124,10 +123,8 @@ class Started:
                 self._finish(ending)
         return self._result
 
-    def wait(self, timeout: float | None = None) -> CommandResult:
+    def wait(self) -> CommandResult:
         """See ``Running.wait``."""
-        if timeout is not None and self._result is None:
-            self._process.expire(timeout)
         tick = _FIRST_TICK
         while True:
             result = self.poll()
@@ -164,62 +161,3 @@ class Started:
             ending,
             limit=self._limit,
         )
-
-
-StartJob = tuple[Host, Sequence[str]]
-
-
-def start_many(
-    transport: Transport,
-    jobs: Sequence[StartJob],
-    *,
-    timeout: float,
-    root: bool = False,
-    held: Hold = False,
-    fan_out: int = 32,
-) -> list[Running | TransportError]:
-    """Start one command on each of many hosts, at most ``fan_out`` being started at a time.
-
-    Args:
-        transport: starts them.
-        jobs: host and argv each.
-        timeout: as ``Transport.start``.
-        root: as ``Transport.start``.
-        held: as ``Transport.start``.
-        fan_out: threads, for as long as the starting takes.
-
-    Returns:
-        By index into ``jobs``: the running command, or why that single host could not be used.
-        Where anything else goes wrong (Ctrl-C), all that were started are stopped first.
-    """
-    if not jobs:
-        return []
-    started: list[Running] = []
-
-    def attempt(job: StartJob) -> Running | TransportError:
-        try:
-            running = transport.start(*job, timeout=timeout, root=root, held=held)
-        except TransportError as error:
-            return error
-        started.append(running)
-        return running
-
-    pool = ThreadPoolExecutor(min(fan_out, len(jobs)), thread_name_prefix="ibaccept")
-    try:
-        futures = [pool.submit(attempt, job) for job in jobs]
-        return [future.result() for future in futures]
-    except BaseException:
-        pool.shutdown(wait=True, cancel_futures=True)
-        for running in started:
-            with_no_error(running.stop)
-        raise
-    finally:
-        pool.shutdown(wait=True)
-
-
-def with_no_error(action: Callable[[], object]) -> None:
-    """Do something to a host that may be gone, where that is no news."""
-    try:
-        action()
-    except TransportError:
-        return

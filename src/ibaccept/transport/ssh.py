@@ -8,13 +8,13 @@ import socket
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
 import paramiko
 
-from ibaccept.transport import CommandResult, Hold, Host, Permit, TransportError
+from ibaccept.transport import OUTPUT_LIMIT, CommandResult, Hold, Host, Permit, TransportError
 from ibaccept.transport.channel import SshProcess
 from ibaccept.transport.connect import (
     DroppedError,
@@ -25,7 +25,7 @@ from ibaccept.transport.connect import (
     log_in,
     retry_delays,
 )
-from ibaccept.transport.fanout import Job, check_permitted, run_each
+from ibaccept.transport.fanout import check_permitted
 from ibaccept.transport.running import Started
 from ibaccept.transport.sshconfig import SshSettings, jump_host, resolve
 from ibaccept.transport.wrap import Ending, result_of, wrap
@@ -86,7 +86,6 @@ class SshTransport:
         permit: says which argv may leave.
         ssh_config: used instead of the user's and the system's OpenSSH configuration.
         connect_timeout: seconds to connect, for the banner and for the key exchange, each.
-        known_hosts: files looked at before those of the configuration.
         max_connections: idle connections above this number are closed, longest idle first.
     """
 
@@ -96,13 +95,11 @@ class SshTransport:
         *,
         ssh_config: Path | None = None,
         connect_timeout: float = 10,
-        known_hosts: Sequence[Path] = (),
         max_connections: int = 64,
     ) -> None:
         self._permit = permit
         self._ssh_config = ssh_config
         self._connect_timeout = connect_timeout
-        self._known_hosts = tuple(known_hosts)
         self._max_connections = max_connections
         self._lock = threading.Lock()
         self._slots: dict[_Key, _Slot] = {}
@@ -118,17 +115,15 @@ class SshTransport:
         *,
         timeout: float,
         root: bool = False,
-        limit: int = 1 << 30,
-        stdin: bytes = b"",
+        limit: int = OUTPUT_LIMIT,
     ) -> CommandResult:
         """See ``Transport.run``."""
         check_permitted(self._permit, argv)
-        wrapped = wrap(argv, timeout=timeout, root=root and host.sudo, length=len(stdin))
+        wrapped = wrap(argv, timeout=timeout, root=root and host.sudo)
         with self._session(host) as channel:
             command = SshProcess(channel, limit)
             try:
                 command.begin(wrapped, timeout)
-                command.send(stdin)
                 ending = command.drive()
             except (paramiko.SSHException, OSError, EOFError) as error:
                 if not channel.closed:
@@ -140,24 +135,6 @@ class SshTransport:
             )
         return result_of(host, wrapped, bytes(command.out), bytes(command.err), ending, limit=limit)
 
-    def run_many(
-        self,
-        jobs: Sequence[Job],
-        *,
-        timeout: float,
-        root: bool = False,
-        fan_out: int = 32,
-    ) -> Mapping[int, CommandResult | TransportError]:
-        """See ``Transport.run_many``."""
-        for _, argv in jobs:
-            check_permitted(self._permit, argv)
-        return run_each(
-            lambda host, argv: self.run(host, argv, timeout=timeout, root=root),
-            jobs,
-            fan_out=fan_out,
-            abort=self.close,
-        )
-
     def start(
         self,
         host: Host,
@@ -166,7 +143,7 @@ class SshTransport:
         timeout: float,
         root: bool = False,
         held: Hold = False,
-        limit: int = 1 << 30,
+        limit: int = OUTPUT_LIMIT,
     ) -> Started:
         """See ``Transport.start``."""
         check_permitted(self._permit, argv)
@@ -331,7 +308,7 @@ class SshTransport:
     def _open(
         self, host: Host, hops: tuple[Host, ...] | None, trail: tuple[_Key, ...]
     ) -> _Connection:
-        settings = resolve(host, config=self._ssh_config, known_hosts=self._known_hosts)
+        settings = resolve(host, config=self._ssh_config)
         if hops is None:
             hops = _hops(host, settings)
         error: DroppedError

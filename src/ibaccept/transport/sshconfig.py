@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,15 +59,12 @@ class SshSettings:
         return f"{self.hostname} port {self.port}"
 
 
-def resolve(
-    host: Host, *, config: Path | None = None, known_hosts: Sequence[Path] = ()
-) -> SshSettings:
+def resolve(host: Host, *, config: Path | None = None) -> SshSettings:
     """Settings of a host: inventory first, then the configuration, then OpenSSH's defaults.
 
     Args:
         host: the host.
         config: used instead of the user's and the system's configuration (``ssh -F``).
-        known_hosts: looked at before the files of the configuration.
 
     Raises:
         TransportError: the configuration could not be read for this host.
@@ -80,7 +77,7 @@ def resolve(
         raise TransportError(host.name, "resolve", f"{target!r} is not a host name")
     ssh = shutil.which("ssh")
     options = _ask_ssh(ssh, host, target, config) if ssh else _parse(host, target, config)
-    return _settings(host, target, options, known_hosts)
+    return _settings(host, target, options)
 
 
 def _ask_ssh(ssh: str, host: Host, target: str, config: Path | None) -> Mapping[str, list[str]]:
@@ -133,9 +130,7 @@ def _parse(host: Host, target: str, config: Path | None) -> Mapping[str, list[st
     }
 
 
-def _settings(
-    host: Host, target: str, options: Mapping[str, list[str]], known_hosts: Sequence[Path]
-) -> SshSettings:
+def _settings(host: Host, target: str, options: Mapping[str, list[str]]) -> SshSettings:
     def first(key: str) -> str | None:
         values = options.get(key)
         return values[0] if values and values[0] and values[0] != "none" else None
@@ -171,7 +166,7 @@ def _settings(
         tuple([host.key_file.expanduser()] if host.key_file is not None else paths(identities)),
         host.key_file is not None or first("identitiesonly") == "yes",
         options.get("identityagent") != ["none"],
-        (*known_hosts, *paths(word for line in known for word in line.split())),
+        tuple(paths(word for line in known for word in line.split())),
         first("hostkeyalias"),
         tuple(part.strip() for part in jump.split(",")) if jump else (),
         expand(command, tokens) if command and not jump else None,

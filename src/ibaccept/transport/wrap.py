@@ -1,21 +1,24 @@
 """The shell wrapper every command runs in: argv travels as positional words, never as script text.
 
-Exec string: ``exec sh -c 'SCRIPT' ibaccept TOKEN TIMEOUT MODE LENGTH HOLD argv...`` where MODE is
-``user`` or ``root`` (``sudo -n``), LENGTH the bytes of stdin that follow, and HOLD ``held``,
-``last`` or ``now``.
+Exec string: ``exec sh -c 'eval "$0"' SCRIPT TOKEN TIMEOUT MODE HOLD argv...`` where MODE is
+``user`` or ``root`` (``sudo -n``) and HOLD ``held``, ``last`` or ``now``.
 
 - The shell process *becomes* the tool (``exec``), so the server itself reports how the tool ended:
   exit code and exit signal cannot be confused (a shell's 128+n could be either).
-- The channel's stdin is the life line. Exactly LENGTH bytes are spooled to an unlinked file for the
-  tool; after them nothing is ever sent, and end of file means: end the tool. The server closes
-  stdin when the tool has ended, when the channel is closed and when the connection is lost.
+- The shell leads its process group. Where something on the host waits for it instead of becoming
+  it (a ``ForceCommand`` that logs, a login shell without ``exec``), it starts itself again in a
+  session of its own: what a command leaves behind is ended by group, whatever wraps it.
+- The channel's stdin is the life line. Nothing but ``RELEASE`` is ever sent on it, and end of file
+  means: end the tool. The server closes stdin when the tool has ended, when the channel is closed
+  and when the connection is lost. The tool itself reads ``/dev/null``.
 - With ``held`` the script says so and waits for one line on stdin before it becomes the tool: the
-  barrier of commands that are to begin together. End of file there means: never begin. A timer
-  ends a script that is held too long; it goes by the time the process began (field 22 of its
-  ``/proc`` stat), so that it cannot meet another process under the same number.
-- With ``last`` it waits in the same way, but end of file there means: begin all the same, some
-  seconds later, when what else ran here has been ended. It is for what must be done whatever
-  becomes of us: files that a load run made are removed by a host that lost the connection.
+  barrier of commands that are to begin together. End of file there means: never begin. A child
+  reads the line, and a timer ends it when the command is held too long; the timer watches that the
+  reader is still a child of the script, so that it cannot meet another process of the same number.
+- With ``last`` it waits in the same way, but end of file there, and the end of the timer, mean:
+  begin all the same, some seconds later, when what else ran here has been ended. It is for what
+  must be done whatever becomes of us: files that a load run made are removed by a host that lost
+  the connection. Once begun, by release or not, nothing ends it: no timer and no loss.
 - A watchdog in the tool's process group waits for that end of file, or for TIMEOUT plus a margin
   (a dead network shows no end of file). It sends TERM to the group, KILL after a grace, and
   reports the time on the host's clock.
@@ -45,15 +48,12 @@ from ibaccept.transport import Argv, CommandResult, Hold, Host, TransportError
 GRACE = 2.0
 """Seconds between TERM and KILL (twenty times 0.1 s in the script)."""
 
-REMOTE_MARGIN = 10
-"""Seconds the host's own timer runs longer than ours (``n + 10`` in the script)."""
-
 FRAME_ROOM = 1 << 16
 """Bytes that login scripts may print before the frame without counting against a limit."""
 
 SCRIPT = " ".join(
     r"""
-t=$1; n=$2; m=$3; k=$4; h=$5; shift 5;
+: ibaccept;
 LC_ALL=C; LANG=C; export LC_ALL LANG;
 PATH="${PATH:-/usr/bin}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"; export PATH;
 find() { case $1 in
@@ -61,29 +61,32 @@ find() { case $1 in
 *) set -f; IFS=:; for d in $PATH; do if [ -f "$d/$1" ] && [ -x "$d/$1" ];
 then p=$d/$1; unset IFS; set +f; return 0; fi; done; unset IFS; set +f;;
 esac; return 1; };
+stat() { read -r s <"/proc/$1/stat" && s=${s##*) } && set -f && set -- $s && set +f &&
+parent=$2 && group=$3; };
+if stat $$ && [ "$group" != $$ ] && find setsid;
+then exec setsid sh -c "eval \"\$0\"" "$0" "$@"; fi;
+t=$1; n=$2; m=$3; h=$4; shift 4;
 if find "$1"; then :; else printf "%s missing\n" "$t" >&2; exit 127; fi;
 tool=$p;
 if [ "$m" = root ]; then if find sudo; then :; else printf "%s nosudo\n" "$t" >&2; exit 1; fi; fi;
 exec 3<&0 0</dev/null;
-if [ "$k" -gt 0 ]; then
-f=$(mktemp "${TMPDIR:-/tmp}/ibaccept.XXXXXX") && head -c "$k" <&3 >"$f" && exec 0<"$f" && rm -f "$f"
-|| { printf "%s nostdin\n" "$t" >&2; exit 1; }; fi;
-e=0;
 if [ "$h" != now ]; then
-born() { read -r s </proc/$$/stat && s=${s##*) } && set -f && set -- $s && shift 19 && echo $1; };
-( ( trap "" HUP INT TERM PIPE; exec >/dev/null 2>&1 3<&-; b=$(born); i=0;
-while [ "$(born)" = "$b" ]; do sleep 2; i=$(( i + 2 ));
-if [ $i -gt $(( n + n + 20 )) ] && [ "$(born)" = "$b" ]; then kill -KILL $$; fi; done ) & );
+( read -r s ) <&3 >/dev/null 2>&1 & c=$!;
+( ( trap "" HUP INT TERM PIPE; exec >/dev/null 2>&1 3<&-; i=0;
+while stat $c && [ "$parent" = $$ ]; do
+if [ $i -gt $(( n + n + 20 )) ]; then kill -KILL $c; fi;
+sleep 2; i=$(( i + 2 )); done ) & );
 printf "%s held\n" "$t" >&2;
-if read -r s <&3; then :; elif [ "$h" = last ];
-then trap "" HUP PIPE; exec >/dev/null 2>&1; e=1; sleep 5;
-else kill -KILL -$$; kill -KILL $$; fi; fi;
+if wait $c; then r=0; else r=1; fi;
+if [ "$h" = last ]; then trap "" HUP PIPE; if [ $r = 1 ]; then exec >/dev/null 2>&1; sleep 5; fi;
+elif [ $r = 1 ]; then kill -KILL -$$; kill -KILL $$; fi; fi;
 alive() { read -r s </proc/$$/stat && case $s in *") Z "*) return 1;; esac; };
 ( ( trap "" HUP INT TERM PIPE; exec 4>&2 >/dev/null 2>&1;
-if [ $e = 1 ]; then ( exec 4>&-; while alive; do sleep 1; done ) & c=$!;
-else cat <&3 4>&- & c=$!; fi;
-( exec 4>&-; sleep $(( n + 10 )); kill -KILL $c ) &
-wait $c; exec 3<&-; i=0;
+if [ "$h" = last ]; then exec 3<&-; while alive; do sleep 0.1 || sleep 1; done;
+else cat <&3 4>&- & c=$!;
+( exec 4>&-; i=0; while alive && [ $i -lt $(( n + 10 )) ]; do sleep 2; i=$(( i + 2 )); done;
+if alive; then kill -KILL $c; fi ) &
+wait $c; exec 3<&-; fi; i=0;
 if alive; then
 kill -TERM -$$ || kill -TERM $$;
 while alive && [ $i -lt 20 ]; do
@@ -106,10 +109,12 @@ exec "$@" 3<&-
 """.splitlines()
 ).strip()
 
+_START = 'eval "$0"'
+
 _HOLDS: dict[str, Hold] = {"now": False, "held": True, "last": "last"}
 
-_HEAD = 4  # exec sh -c SCRIPT
-_FIELDS = 6  # ibaccept TOKEN TIMEOUT MODE LENGTH HOLD
+_HEAD = 5  # exec sh -c START SCRIPT
+_FIELDS = 4  # TOKEN TIMEOUT MODE HOLD
 
 RELEASE = b"go\n"
 """What ends the waiting of a held command."""
@@ -131,7 +136,6 @@ class Wrapped:
         token: random word that marks our own lines in its output.
         timeout: whole seconds; the host ends the command some seconds after them by itself.
         root: run by ``sudo -n``.
-        length: bytes of stdin that are sent for the command.
         held: waits for ``RELEASE`` before it begins; ``last``: or for the loss of its connection.
     """
 
@@ -139,7 +143,6 @@ class Wrapped:
     token: str
     timeout: int
     root: bool = False
-    length: int = 0
     held: Hold = False
 
     @property
@@ -147,23 +150,12 @@ class Wrapped:
         """The argv that a local process is started with."""
         mode = "root" if self.root else "user"
         hold = "last" if self.held == "last" else "held" if self.held else "now"
-        own = (self.token, str(self.timeout), mode, str(self.length), hold)
-        return ["sh", "-c", SCRIPT, "ibaccept", *own, *self.argv]
+        return ["sh", "-c", _START, SCRIPT, self.token, str(self.timeout), mode, hold, *self.argv]
 
     @property
     def exec_string(self) -> str:
         """What an SSH server is asked to execute, quoted for the login shell."""
         return "exec " + shlex.join(self.words)
-
-    def frame(self, stdout: bytes, stderr: bytes, start: float, end: float) -> tuple[bytes, bytes]:
-        """Both streams as the script prints them: for a server that answers without a shell."""
-        token = self.token.encode()
-        head = b"%s start %.9f\n" % (token, start)
-        return token + b"\n" + stdout, head + stderr + b"\n%s end %.9f\n" % (token, end)
-
-    def frame_missing(self) -> tuple[bytes, bytes]:
-        """Both streams (exit code 127) where the tool is not installed."""
-        return b"", self.token.encode() + b" missing\n"
 
 
 def wrap(
@@ -171,7 +163,6 @@ def wrap(
     *,
     timeout: float,
     root: bool = False,
-    length: int = 0,
     held: Hold = False,
 ) -> Wrapped:
     """Put a command into the wrapper.
@@ -184,7 +175,7 @@ def wrap(
         raise ValueError(f"{words!r} names no command")
     if any("\0" in word for word in words):
         raise ValueError(f"{words!r} holds a NUL byte, which no command line can")
-    return Wrapped(words, secrets.token_hex(8), max(1, math.ceil(timeout)), root, length, held)
+    return Wrapped(words, secrets.token_hex(8), max(1, math.ceil(timeout)), root, held)
 
 
 def read_exec_string(exec_string: str) -> Wrapped:
@@ -195,22 +186,12 @@ def read_exec_string(exec_string: str) -> Wrapped:
     """
     words = shlex.split(exec_string)
     head, own, argv = words[:_HEAD], words[_HEAD : _HEAD + _FIELDS], words[_HEAD + _FIELDS :]
-    if head != ["exec", "sh", "-c", SCRIPT] or len(own) != _FIELDS or not argv:
+    if head != ["exec", "sh", "-c", _START, SCRIPT] or len(own) != _FIELDS or not argv:
         raise ValueError(f"not a command of ibaccept: {exec_string[:200]!r}")
-    name, token, timeout, mode, length, hold = own
-    if name != "ibaccept" or mode not in {"user", "root"} or hold not in _HOLDS:
+    token, timeout, mode, hold = own
+    if mode not in {"user", "root"} or hold not in _HOLDS:
         raise ValueError(f"not a command of ibaccept: {exec_string[:200]!r}")
-    return Wrapped(tuple(argv), token, int(timeout), mode == "root", int(length), _HOLDS[hold])
-
-
-def unwrap(exec_string: str) -> tuple[Argv, bool, int]:
-    """The argv, whether sudo was asked for, and the timeout in seconds, of an exec string.
-
-    Raises:
-        ValueError: not an exec string of this module.
-    """
-    wrapped = read_exec_string(exec_string)
-    return wrapped.argv, wrapped.root, wrapped.timeout
+    return Wrapped(tuple(argv), token, int(timeout), mode == "root", _HOLDS[hold])
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +200,7 @@ class Unframed:
 
     Attributes:
         begun: the script ran; where False the streams are those of something else.
-        note: ``missing``, ``nosudo`` or ``nostdin`` where the script ran no tool.
+        note: ``missing`` or ``nosudo`` where the script ran no tool.
         left: process id that could not be ended.
     """
 
@@ -240,7 +221,7 @@ def is_held(token: str, stderr: bytes) -> bool:
 def unframe(token: str, stdout: bytes, stderr: bytes) -> Unframed:
     """Split our marks from the tool's output."""
     word = re.escape(token.encode())
-    note = re.search(rb"(?:^|\n)%s (missing|nosudo|nostdin)\n" % word, stderr)
+    note = re.search(rb"(?:^|\n)%s (missing|nosudo)\n" % word, stderr)
     if note is not None:
         return Unframed(b"", b"", begun=True, note=note[1].decode())
     began = re.search(rb"(?:^|\n)%s start (\S*)\n" % word, stderr)
@@ -301,7 +282,7 @@ def result_of(
 
     Raises:
         TransportError: the host ran something else than our wrapper (a login shell that refuses,
-            a forced command), or could not take the input.
+            a forced command).
     """
     out = unframe(wrapped.token, stdout, stderr)
     cut = ending.timed_out or ending.lost or ending.truncated
@@ -313,10 +294,6 @@ def result_of(
             "session",
             f"the login shell did not run our command ({how}, it said {said!r}); "
             f"check that 'ssh {host.address or host.name} sh -c true' works",
-        )
-    if out.note == "nostdin":
-        raise TransportError(
-            host.name, "session", "no temporary file could be made for the command's input"
         )
     errors = out.stderr
     if out.left is not None:

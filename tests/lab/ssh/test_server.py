@@ -14,6 +14,7 @@ from ibaccept import commands
 from ibaccept.lab.hosts.played import argv_of
 from ibaccept.site.inventory import load_inventory
 from ibaccept.transport import TransportError
+from ibaccept.transport.fanout import run_many
 from ibaccept.transport.ssh import SshTransport
 from ibaccept.transport.wrap import wrap
 
@@ -201,7 +202,8 @@ def test_a_host_that_cannot_be_used(start, fault, step):
     lab = start(faults=[fault])
     inventory = load_inventory(lab.inventory)
     transport = SshTransport(commands.is_permitted, ssh_config=lab.ssh_config, connect_timeout=3)
-    results = transport.run_many(
+    results = run_many(
+        transport,
         [(inventory.hosts[host].transport, ("ibstat",)) for host in ("client-1", "client-2")],
         timeout=20,
     )

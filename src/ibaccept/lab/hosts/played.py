@@ -19,7 +19,7 @@ from ibaccept.lab.backend import Backend
 from ibaccept.lab.scenario import Scenario
 from ibaccept.lab.ssh.server import CommandRun, Request
 from ibaccept.lab.traffic.plane import Plane
-from ibaccept.transport.wrap import read_exec_string, unwrap
+from ibaccept.transport.wrap import read_exec_string
 
 Hook = Callable[[], None]
 
@@ -29,7 +29,7 @@ def argv_of(text: str) -> tuple[str, ...]:
     argv: tuple[str, ...] = ()
     with contextlib.suppress(ValueError):
         # A plain 'ssh host ibstat' is not wrapped.
-        argv, _root, _timeout = unwrap(text)
+        argv = read_exec_string(text).argv
     if not argv:
         try:
             argv = tuple(shlex.split(text))
