@@ -26,7 +26,7 @@ from ibaccept.report.writer import point_latest, write_all
 from ibaccept.run.inputs import Inputs
 from ibaccept.run.items import Entry
 from ibaccept.run.loads import LoadLook
-from ibaccept.run.session import Given, Session, begin, cables_of, ids_of, job_text, join
+from ibaccept.run.session import Given, Session, begin, ids_of, job_text, join
 from ibaccept.verdict import VERDICT, NotJudgedError, NotMetError, Outcome, Verdict
 from ibaccept.verdict.absence import NotSeen, NotSeenError
 from ibaccept.verdict.answer import NotRun
@@ -196,7 +196,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             if not run.info.load:
                 asked = run.replay is not None and bool(option(metafunc.config, "load"))
                 marks.append(pytest.mark.skip(reason=NO_LOAD_THEN if asked else NEEDS_LOAD))
-        for cable in cables_of(run.inputs, expected):
+        for cable in run.inputs.items(expected):
             entry = Entry(
                 expected,
                 cable,

@@ -18,6 +18,7 @@ from ibaccept.checks.catalogue import (
     kinds_markdown,
     write_generated,
 )
+from ibaccept.site.files import SiteFiles
 from ibaccept.site.yamlfile import loads
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +52,7 @@ def test_the_example_loads_and_the_first_line_is_a_sentence(name, tmp_path: Path
         "  filesystem: {tool: fio, path: /x, size_per_client: 1GiB}\n  rdma: {}\nexpect:\n"
     )
 
-    loaded = read_expectations(loads(whole + text, name="e"), folder=tmp_path)
+    loaded = read_expectations(loads(whole + text, name="e"), SiteFiles(tmp_path))
 
     assert {type(entry) for entry in loaded.entries} == {cls}
     assert cls.sentence() == inspect.getdoc(cls).splitlines()[0]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ibaccept.checks import Expectations, Waiver, load_expectations, read_expectations
+from ibaccept.checks import Expectations, Waiver, expectations, load_expectations, read_expectations
 from ibaccept.checks.cabling import Cabling
 from ibaccept.checks.counters import ErrorCounters
 from ibaccept.checks.links import LinkCount, LinkRate, RateOrder
@@ -18,6 +18,7 @@ from ibaccept.fabric.model import Fabric, Guid, Node, NodeType, Port, PortId, Ra
 from ibaccept.fabric.units import Bandwidth, Duration, Percent, Size
 from ibaccept.site.adaptive import AdaptiveRouting, FileSign, without_secrets
 from ibaccept.site.fields import parse_guid
+from ibaccept.site.files import SiteFiles
 from ibaccept.site.inventory import read_inventory
 from ibaccept.site.plan import End, Plan, PlannedCable
 from ibaccept.site.settings import FilesystemWorkload, JobSetting, RdmaWorkload, Workloads
@@ -194,7 +195,7 @@ def test_a_whole_file(tmp_path: Path):
 
 def refused(tmp_path: Path, text: str) -> str:
     with pytest.raises(InputError) as caught:
-        read_expectations(loads(text, name="e.yaml"), folder=tmp_path)
+        read_expectations(loads(text, name="e.yaml"), SiteFiles(tmp_path))
     return str(caught.value)
 
 
@@ -576,7 +577,7 @@ def test_a_bad_plan_is_told_with_its_own_lines(tmp_path: Path):
     )
 
 
-def test_a_plan_from_an_earlier_run(tmp_path: Path):
+def test_a_plan_from_an_earlier_run(tmp_path: Path, monkeypatch):
     (tmp_path / "run/captures").mkdir(parents=True)
     (tmp_path / "run/captures/index.jsonl").write_text("")
     text = "version: 1\nfabric: f\nexpect: [{id: a, kind: cabling, plan: run}]\n"
@@ -586,12 +587,11 @@ def test_a_plan_from_an_earlier_run(tmp_path: Path):
         for own, other in ((a, b), (b, a))
     )
 
-    loaded = read_expectations(
-        loads(text, name="e.yaml"), folder=tmp_path, load_fabric=lambda _: seen
-    )
+    monkeypatch.setattr(expectations, "fabric_of", lambda _: seen)
+
+    loaded = read_expectations(loads(text, name="e.yaml"), SiteFiles(tmp_path))
 
     assert loaded.plan == Plan.from_fabric(seen, name="run")
-    assert read_expectations(loads(text, name="e.yaml"), folder=tmp_path).plan is None
 
 
 def test_names_are_held_against_the_inventory(tmp_path: Path):
@@ -608,7 +608,7 @@ expect:
 """
 
     with pytest.raises(InputError) as caught:
-        read_expectations(loads(text, name="e.yaml"), folder=tmp_path).check(inventory)
+        read_expectations(loads(text, name="e.yaml"), SiteFiles(tmp_path)).check(inventory)
 
     assert str(caught.value) == (
         "e.yaml:3: job.clients: node002 is not in site.yaml; did you mean 'node001'?\n"
@@ -690,7 +690,7 @@ def adaptive(folder, head, **files):
     for name, text in files.items():
         (folder / name.replace("_", ".")).write_text(text)
     text = f"version: 1\nfabric: f\n{head}{ENTRY}"
-    return read_expectations(loads(text, name="e.yaml"), folder=folder).adaptive_routing
+    return read_expectations(loads(text, name="e.yaml"), SiteFiles(folder)).adaptive_routing
 
 
 def test_subnet_files_say_whether_switches_route_adaptively(tmp_path: Path):

@@ -14,6 +14,7 @@ from ibaccept.checks import read_expectations
 from ibaccept.errors import InputError
 from ibaccept.fabric.nodeset import expand
 from ibaccept.parse import ParseError
+from ibaccept.site.files import SiteFiles
 from ibaccept.site.inventory import read_inventory
 from ibaccept.site.plan import Plan
 from ibaccept.site.yamlfile import Document, loads
@@ -73,6 +74,8 @@ VALUES = st.recursive(
     max_leaves=25,
 )
 
+NOWHERE = SiteFiles(Path("nowhere"))
+
 
 def outcome(read, *args, **kwargs):
     """What came of it: ``accepted``, or ``refused`` with a sentence of one line or more."""
@@ -105,7 +108,10 @@ def test_any_values_as_inventory_and_expectations(value):
     document = Document("f", value, has_lines(value))
 
     assert outcome(read_inventory, document) in {"accepted", "refused"}
-    assert outcome(read_expectations, document, folder=Path("nowhere")) in {"accepted", "refused"}
+    assert outcome(read_expectations, document, NOWHERE) in {
+        "accepted",
+        "refused",
+    }
 
 
 @settings(max_examples=300, deadline=None)
@@ -114,7 +120,10 @@ def test_any_values_as_an_entry(entry):
     value = {"version": 1, "fabric": "f", "expect": [{"id": "x", "kind": "link-rate", **entry}]}
     document = Document("f", value, has_lines(value))
 
-    assert outcome(read_expectations, document, folder=Path("nowhere")) in {"accepted", "refused"}
+    assert outcome(read_expectations, document, NOWHERE) in {
+        "accepted",
+        "refused",
+    }
 
 
 @settings(max_examples=300, deadline=None)

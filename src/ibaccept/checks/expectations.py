@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -14,11 +14,13 @@ from ibaccept.checks.base import Expectation
 from ibaccept.checks.catalogue import kinds
 from ibaccept.errors import InputError, InputProblemsError
 from ibaccept.fabric import units
-from ibaccept.fabric.model import Fabric, Rate
+from ibaccept.fabric.model import Rate
 from ibaccept.fabric.suggest import did_you_mean
+from ibaccept.observe.captured import fabric_of
 from ibaccept.parse import ParseError, adaptive
 from ibaccept.site.adaptive import AdaptiveRouting, FileSign, kept_name
 from ibaccept.site.fields import node_names
+from ibaccept.site.files import SiteFiles
 from ibaccept.site.inventory import Inventory
 from ibaccept.site.plan import Plan
 from ibaccept.site.problems import sentences
@@ -27,8 +29,6 @@ from ibaccept.site.yamlfile import Document, Where, load
 from ibaccept.verdict.evidence import CaptureRef
 
 E = TypeVar("E", bound=Expectation)
-LoadFabric = Callable[[Path], Fabric]
-"""Reads the fabric of an earlier run's folder."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ class Expectations:
         file: how messages call it.
         entries: in the file's order.
         lines: line of each entry, by id.
-        plans: cabling plans by the text of ``plan:``; folders of earlier runs are in it only
-            where the loader was given a way to read them.
+        plans: cabling plans by the text of ``plan:``.
         job_lines: line of the job's ``clients`` and ``storage``.
         adaptive_routing: what the file and its ``subnet_files`` say.
     """
@@ -104,53 +103,34 @@ class Expectations:
 
 
 def load_expectations(
-    path: Path,
-    *,
-    name: str | None = None,
-    load_fabric: LoadFabric | None = None,
-    plan_files: Mapping[str, Path] | None = None,
+    path: Path, *, name: str | None = None, files: SiteFiles | None = None
 ) -> Expectations:
     """Read expectations.yaml; nothing is accepted unless all of it is right.
 
     Args:
-        path: the file. Plans and recorded results are relative to its folder.
+        path: the file.
         name: how messages call it, default the path as given.
-        load_fabric: reads the folder of an earlier run given as a plan.
-        plan_files: where a plan or a subnet file is, by its text in the file, where not below
-            ``path``'s folder (the copies in the folder of a run).
+        files: where the files are that it names, default relative to its folder.
 
     Raises:
         InputError: every problem, a sentence each.
     """
-    return read_expectations(
-        load(path, name=name),
-        folder=path.parent,
-        load_fabric=load_fabric,
-        plan_files=plan_files,
-    )
+    return read_expectations(load(path, name=name), files or SiteFiles(path.parent))
 
 
-def read_expectations(
-    document: Document,
-    *,
-    folder: Path,
-    load_fabric: LoadFabric | None = None,
-    plan_files: Mapping[str, Path] | None = None,
-) -> Expectations:
+def read_expectations(document: Document, files: SiteFiles) -> Expectations:
     """As ``load_expectations``, from a loaded document.
 
     Raises:
         InputError: every problem, a sentence each.
     """
-    return _Reader(document, folder, load_fabric, plan_files or {}).read()
+    return _Reader(document, files).read()
 
 
 @dataclass
 class _Reader:
     document: Document
-    folder: Path
-    load_fabric: LoadFabric | None
-    plan_files: Mapping[str, Path]
+    site: SiteFiles
     problems: list[str] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
     plans: dict[str, Plan] = field(default_factory=dict)
@@ -269,20 +249,17 @@ class _Reader:
         except InputError as error:
             self.problem((*where, "plan"), f"{entry.id}: plan: {error}")
         else:
-            if plan is not None:
-                self.plans[text] = plan
+            self.plans[text] = plan
 
-    def plan(self, text: str) -> Plan | None:
-        path = self.plan_files.get(text, self.folder / text)
+    def plan(self, text: str) -> Plan:
+        path = self.site.path(text)
         if not path.is_dir():
             if not path.exists():
                 raise InputError(f"there is no file {path}")
             return Plan.load(path)
         if not (path / "captures" / "index.jsonl").is_file():
             raise InputError(f"the folder {text} is not that of a run")
-        if self.load_fabric is None:
-            return None
-        return Plan.from_fabric(self.load_fabric(path), name=text)
+        return Plan.from_fabric(fabric_of(path), name=text)
 
     def adaptive(self, head: Settings) -> AdaptiveRouting:
         """What the file and its subnet files say of adaptive routing."""
@@ -297,12 +274,14 @@ class _Reader:
             if text in head.subnet_files[:number]:
                 self.problem(where, f"subnet_files: {text} is there twice")
                 continue
-            path = self.plan_files.get(text, self.folder / text)
             try:
+                path = self.site.path(text)
                 sign = adaptive.parse(path.read_text("utf-8", errors="replace"))
             except OSError as error:
                 why = f"{path} cannot be read: {error.strerror}"
                 self.problem(where, f"subnet_files: {why}")
+            except InputError as error:
+                self.problem(where, f"subnet_files: {error}")
             except ParseError as error:
                 self.problem(where, f"subnet_files: {text}: {error}")
             else:

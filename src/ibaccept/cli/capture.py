@@ -9,12 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ibaccept import commands
-from ibaccept.cli.inputs import existing, load_inputs
+from ibaccept.cli.inputs import load_inputs
 from ibaccept.cli.options import given, path_of, ssh_config_of
 from ibaccept.cli.text import DONE, NOT_SEEN, complain, say
 from ibaccept.errors import InputError
 from ibaccept.observe.look import Look, look
 from ibaccept.observe.snapshot import Snapshot
+from ibaccept.run.inputs import existing
 from ibaccept.run.look import take_snapshot
 from ibaccept.run.record import INPUTS, RunInfo, keep_inputs, new_run_dir
 from ibaccept.site.inventory import Inventory, load_inventory

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
-from ibaccept.checks.base import WORKLOADS, Need
+from ibaccept.checks.base import WORKLOADS, Expectation, Need
 from ibaccept.checks.expectations import Expectations, load_expectations
-from ibaccept.errors import InputError
+from ibaccept.checks.selector import planned_cables
+from ibaccept.errors import InputError, InputProblemsError
 from ibaccept.fabric.model import Rate
 from ibaccept.fabric.nodeset import fold
 from ibaccept.fabric.units import Bandwidth
 from ibaccept.load.pace import FilesystemLoad, LoadInputs, RdmaLoad
-from ibaccept.observe.captured import fabric_of
 from ibaccept.observe.lids import JobSides, lids_of, unasked_notes
 from ibaccept.observe.look import Look
 from ibaccept.observe.snapshot import Snapshot
+from ibaccept.run.waivers import covers
 from ibaccept.site.adaptive import AdaptiveRouting
+from ibaccept.site.files import SiteFiles
 from ibaccept.site.inventory import Inventory, InventoryHost, job_nodes, load_inventory
-from ibaccept.site.plan import Plan
+from ibaccept.site.plan import Plan, PlannedCable
 from ibaccept.site.recorded import RecordedRun, parse_all
 from ibaccept.site.settings import FilesystemWorkload, RdmaWorkload
 from ibaccept.verdict.absence import NotSeen
+
+T = TypeVar("T")
 
 CLOCK_SLACK = 300.0
 """Seconds by which the clock of a recorded result may be ahead of ours."""
@@ -49,7 +53,7 @@ class Inputs:
         job: None where the expectations name none.
         expectations_file: path read.
         inventory_file: path read.
-        plan_files: where plans were read from that are not below the expectations' folder.
+        files: where the files are that the expectations name.
     """
 
     expectations: Expectations
@@ -57,7 +61,7 @@ class Inputs:
     job: Job | None
     expectations_file: Path
     inventory_file: Path
-    plan_files: Mapping[str, Path] = field(default_factory=dict)
+    files: SiteFiles
 
     @classmethod
     def load(
@@ -73,35 +77,75 @@ class Inputs:
             expectations_file: expectations.yaml.
             inventory_file: the inventory.
             job: replaces the job's clients (``--job``).
-            plans: where the plans are, by the text of ``plan:``, in a replay.
+            plans: where the files are that the expectations name, by their text, in a replay.
 
         Raises:
             InputError: every problem, a sentence each.
         """
-        for path, what in ((expectations_file, "expectations"), (inventory_file, "inventory")):
-            if not path.is_file():
-                raise InputError(f"there is no file {path}; name the {what} with --{what}=FILE")
-        expectations = load_expectations(
-            expectations_file,
-            name=expectations_file.name,
-            load_fabric=fabric_of,
-            plan_files=plans,
+        files = SiteFiles(expectations_file.parent, plans or {})
+        expectations, inventory = _both(
+            lambda: load_expectations(
+                existing(expectations_file, "expectations"),
+                name=expectations_file.name,
+                files=files,
+            ),
+            lambda: load_inventory(existing(inventory_file, "inventory")),
         )
-        inventory = load_inventory(inventory_file)
         expectations.check(inventory)
-        if not inventory.groups.get("observers"):
-            raise InputError(
-                f"{inventory_file}: the group observers is missing or empty; it names the hosts "
-                "that run infiniband-diags"
-            )
-        return cls(
+        inputs = cls(
             expectations,
             inventory,
             _job(expectations, inventory, job),
             expectations_file,
             inventory_file,
-            plans or {},
+            files,
         )
+        problems = [
+            f"{expectations.source(entry)}: {entry.id}: {problem}"
+            for entry in expectations.entries
+            for problem in inputs.item_problems(entry)
+        ]
+        if problems:
+            raise InputProblemsError(problems)
+        return inputs
+
+    def items(self, entry: Expectation) -> tuple[PlannedCable | None, ...]:
+        """What an entry is an item about: None for the entry itself, or each planned cable.
+
+        Raises:
+            InputError: links that the plan alone cannot distinguish.
+        """
+        links = entry.each_cables()
+        if links is None:
+            return (None,)
+        plan = self.plan
+        assert plan is not None  # noqa: S101 - each: without a plan is refused
+        own = (None,) if entry.unplanned_too else ()
+        return (*own, *planned_cables(links, plan, self.inventory))
+
+    def item_problems(self, entry: Expectation) -> Iterator[str]:
+        """What is wrong with ``each: cable`` of an entry by the plan alone, a sentence each.
+
+        An entry without an item would be in no report, and a waiver for a cable that is in no item
+        would cover nothing unnoticed.
+        """
+        links = entry.each_cables()
+        if links is None:
+            return
+        try:
+            items = self.items(entry)
+        except InputError as error:
+            yield str(error)
+            return
+        names = [cable.name for cable in items if cable is not None]
+        if not names:
+            yield f"the plan has no {links.noun}, so nothing would be judged"
+        for waiver in self.expectations.waivers:
+            if waiver.expectation == entry.id and not any(covers(waiver, name) for name in names):
+                yield (
+                    f"the waiver {waiver.ticket} names {waiver.subject!r}, which is none of the "
+                    f"planned cables of {entry.id}"
+                )
 
     @property
     def ceilings(self) -> Mapping[Rate, Bandwidth]:
@@ -184,7 +228,7 @@ class Inputs:
     def _filesystem_load(self, given: FilesystemWorkload) -> FilesystemLoad:
         texts = []
         for file in given.file:
-            path = self.plan_files.get(file, self.expectations_file.parent / file)
+            path = self.files.path(file)
             try:
                 texts.append((file, path.read_text("utf-8")))
             except UnicodeDecodeError as error:
@@ -217,6 +261,41 @@ class Inputs:
             return ()
         names = dict.fromkeys((*self.job.clients, *self.job.storage))
         return tuple(self.inventory.hosts[name] for name in names)
+
+
+def existing(path: Path, what: str) -> Path:
+    """The path itself.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if not path.is_file():
+        raise InputError(f"there is no file {path}; name the {what} with --{what}=FILE")
+    return path
+
+
+def _both(
+    expectations: Callable[[], Expectations], inventory: Callable[[], Inventory]
+) -> tuple[Expectations, Inventory]:
+    """Both files, or the problems of both together."""
+    problems: list[str] = []
+    read: tuple[Expectations | None, Inventory | None] = (
+        _try(expectations, problems),
+        _try(inventory, problems),
+    )
+    if read[0] is None or read[1] is None:
+        raise InputProblemsError(dict.fromkeys(problems))
+    return read[0], read[1]
+
+
+def _try(step: Callable[[], T], problems: list[str]) -> T | None:
+    try:
+        return step()
+    except InputProblemsError as error:
+        problems += error.problems
+    except InputError as error:
+        problems.append(str(error))
+    return None
 
 
 def _of_the_past(runs: tuple[RecordedRun, ...]) -> tuple[RecordedRun, ...]:

@@ -136,7 +136,7 @@ def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
     plans = {}
     for number, (text, plan) in enumerate(inputs.expectations.plans.items()):
         name = "cables.csv" if number == 0 else f"cables-{number + 1}.csv"
-        source = inputs.plan_files.get(text, inputs.expectations_file.parent / text)
+        source = inputs.files.path(text)
         if source.is_file():
             shutil.copyfile(source, folder / name)
         elif source.is_dir():
@@ -145,13 +145,13 @@ def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
             raise InputError(f"{plan.file} is gone")
         plans[text] = f"{INPUTS}/{name}"
     for sign in inputs.expectations.adaptive_routing.signs:
-        source = inputs.plan_files.get(sign.file, inputs.expectations_file.parent / sign.file)
+        source = inputs.files.path(sign.file)
         kept = without_secrets(source.read_text("utf-8", errors="replace"))
         (run_dir / sign.capture.file).write_text(kept, "utf-8")
         plans[sign.file] = sign.capture.file
     recorded = inputs.expectations.workloads.filesystem
     for number, file in enumerate(recorded.file if recorded is not None else ()):
-        source = inputs.plan_files.get(file, inputs.expectations_file.parent / file)
+        source = inputs.files.path(file)
         if source.is_file():  # a missing one is told by the entry that needs it
             shutil.copyfile(source, folder / f"recorded-{number + 1}")
             plans[file] = f"{INPUTS}/recorded-{number + 1}"

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ibaccept.checks.base import Expectation
-from ibaccept.checks.selector import planned_cables
 from ibaccept.errors import InputError
 from ibaccept.fabric.nodeset import fold
 from ibaccept.observe.snapshot import Snapshot
@@ -17,13 +15,11 @@ from ibaccept.run.items import item_id
 from ibaccept.run.loads import LoadLook, take_loads
 from ibaccept.run.look import take_snapshot
 from ibaccept.run.record import RunInfo, copy_captures, keep_inputs, new_run_dir, replay_inputs
-from ibaccept.run.waivers import covers
 from ibaccept.verdict import Verdict
 from ibaccept.verdict.answer import NotRun
 
 if TYPE_CHECKING:
     from ibaccept.lab.session import RunningLab
-    from ibaccept.site.plan import PlannedCable
 
 DEFAULTS = {
     "inventory": "inventory/site.yaml",
@@ -152,7 +148,6 @@ def begin(given: Given, progress: Callable[[str], None]) -> Session:
         )
         info = RunInfo.now(inputs.expectations.fabric, job=job, load=load)
     try:
-        _check_planned(inputs)
         if load:
             inputs.check_load()
         reports = given.path_or_default("reports")
@@ -195,41 +190,10 @@ def join(sent: dict[str, Any], progress: Callable[[str], None]) -> Session:
     )
 
 
-def cables_of(inputs: Inputs, expected: Expectation) -> Iterator[PlannedCable | None]:
-    """What an entry is an item about: None for the entry itself, or each planned cable."""
-    links = expected.each_cables()
-    if links is None or expected.unplanned_too:
-        yield None
-    if links is None:
-        return
-    plan = inputs.plan
-    assert plan is not None  # noqa: S101 - the schema refuses each: without a plan
-    yield from planned_cables(links, plan, inputs.inventory)
-
-
-def _check_planned(inputs: Inputs) -> None:
-    """Hold ``each: cable`` against the plan, before anything is looked at.
-
-    Raises:
-        InputError: links that the plan cannot tell, or a waiver for a cable that is not planned
-            (it would be in no item, so nobody would notice that it covers nothing).
-    """
-    for expected in inputs.expectations.entries:
-        names = [cable.name for cable in cables_of(inputs, expected) if cable is not None]
-        if expected.each_cables() is None:
-            continue
-        for waiver in inputs.expectations.waivers:
-            if waiver.expectation == expected.id and not any(covers(waiver, n) for n in names):
-                raise InputError(
-                    f"{inputs.expectations.source(expected)}: the waiver {waiver.ticket} names "
-                    f"{waiver.subject!r}, which is none of the planned cables of {expected.id}"
-                )
-
-
 def ids_of(run: Session) -> Iterator[str]:
     """Ids of all items of a run, in the order of the expectations."""
     for expected in run.inputs.expectations.entries:
-        for cable in cables_of(run.inputs, expected):
+        for cable in run.inputs.items(expected):
             yield item_id(expected, cable)
 
 
