@@ -54,7 +54,7 @@ def test_arrays_cannot_be_written():
 
 def test_lines_of_rows():
     """The header first, rows in the order of the output; LIDs without a row have no line."""
-    lines = TableLines(HEAD, np.array([0, 11, 10, 0, 12], np.int32), np.array([255, 1, 2, 255, 0]))
+    lines = TableLines(HEAD, np.array([10, 11, 12]), np.array([2, 1, 4]), np.array([2, 1, 0]))
 
     assert lines.of([4, 3, 1, 2, 2, 99]) == (
         HEAD,

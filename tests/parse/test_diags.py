@@ -1,8 +1,18 @@
 """What the tools of infiniband-diags have in common."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ibaccept.parse import (
+    ParseError,
+    iblinkinfo,
+    ibnetdiscover,
+    ibqueryerrors,
+    ibstat,
+    perfquery,
+    saquery,
+)
 from ibaccept.parse.diags import ErrorLine, error_lines
 
 TIMEOUT = (
@@ -33,3 +43,108 @@ def test_any_standard_error_is_read(text):
     assert [(said.line, said.text) for said in error_lines(text)] == [
         (number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()
     ]
+
+
+# -- numbers that a field cannot hold: what is built from them is bounded -----------------------
+
+BLOCK = (
+    'Switch\t{count} "S-0000000000000002"\t\t# "leaf" enhanced port 0 lid {lid} lmc {lmc}\n'
+    '[{port}]\t"H-0000000000000001"[{peer}](3) \t\t# "host" lid {far} 4xHDR\n'
+)
+GOOD = {"count": 40, "lid": 5, "lmc": 0, "port": 1, "peer": 1, "far": 7}
+LISTED = (
+    "SW {lid} {port} 0x0000000000000002 4x HDR - CA {far} {peer} 0x0000000000000003 ( 'a' - 'b' )\n"
+)
+LINE = (
+    '0x0000000000000002 "leaf" {lid} {port}[  ] ==( 4X 53.125 Gbps Active/  LinkUp)==>  '
+    '0x0000000000000003 {far} {peer}[  ] "host" ( )\n'
+)
+STAT = (
+    "CA 'mlx5_0'\n\tNumber of ports: {count}\n\tPort 1:\n\t\tBase lid: {lid}\n\t\tLMC: {lmc}\n"
+    "\t\tSM lid: {far}\n\t\tPort GUID: 0x3\n"
+)
+TEXTS = {
+    "ibnetdiscover": (ibnetdiscover.parse, BLOCK),
+    "ibnetdiscover -p": (ibnetdiscover.parse_ports, LISTED),
+    "iblinkinfo": (iblinkinfo.parse, LINE),
+    "ibstat": (ibstat.parse, STAT),
+}
+SAID = {
+    "count": "is not a (?:port number|number of ports) \\(0 to 254\\)",
+    "lid": "is not a LID \\(0 to 65535\\)",
+    "lmc": "is not an LMC \\(0 to 7\\)",
+    "port": "is not a port number \\(0 to 254\\)",
+    "peer": "is not a port number \\(0 to 254\\)",
+    "far": "is not a LID \\(0 to 65535\\)",
+}
+BAD = {"count": [255, 2**64], "lid": [65536, 2**64], "lmc": [8, 27], "port": [255, 2**64],
+       "peer": [255, 2**64], "far": [65536, 2**64]}  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", TEXTS)
+def test_numbers_that_can_be_are_read(tool):
+    read, text = TEXTS[tool]
+
+    assert read(text.format(**GOOD))
+
+
+@pytest.mark.parametrize(
+    ("tool", "field", "number"),
+    [
+        (tool, field, number)
+        for tool, (_, text) in TEXTS.items()
+        for field, numbers in BAD.items()
+        if f"{{{field}}}" in text
+        for number in numbers
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(tool, field, number):
+    read, text = TEXTS[tool]
+    with pytest.raises(ParseError, match=f"line \\d: {number} {SAID[field]}"):
+        read(text.format(**GOOD | {field: number}))
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "message"),
+    [
+        (
+            ibqueryerrors.parse,
+            'Errors for "a"\n   GUID 0x1 port 256: [LinkDownedCounter == 1]\n',
+            "256 is not a port number (0 to 254)",
+        ),
+        (
+            perfquery.parse,
+            "# Port counters: Lid 65536 port 1\nPortSelect:......................1\n",
+            "65536 is not a LID (0 to 65535)",
+        ),
+        (
+            perfquery.parse,
+            "# Port counters: Lid 5 port 256\nPortSelect:......................1\n",
+            "256 is not a port number (0 to 255)",
+        ),
+        *(
+            (
+                saquery.parse_sms,
+                f"IsSM ports\nPortInfoRecord dump:\n\t\tbase_lid................{lid}\n"
+                "\t\tmaster_sm_base_lid......1\n\t\tcapability_mask.........0x0\n\n"
+                "IsSMdisabled ports\n",
+                f"its base_lid is {lid}, which is not a LID a port can own (1 to 49151)",
+            )
+            for lid in (0, 49152, 2**64)
+        ),
+    ],
+)
+def test_other_numbers_that_cannot_be(read, text, message):
+    with pytest.raises(ParseError) as caught:
+        read(text)
+
+    assert message in str(caught.value)
+
+
+def test_a_port_that_was_told_of_no_master():
+    (sm,) = saquery.parse_sms(
+        "IsSM ports\nPortInfoRecord dump:\n\t\tbase_lid................3\n"
+        "\t\tmaster_sm_base_lid......0\n\t\tcapability_mask.........0x0\n\nIsSMdisabled ports\n"
+    )
+
+    assert (sm.lid, sm.master_lid) == (3, None)

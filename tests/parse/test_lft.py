@@ -210,7 +210,7 @@ def test_a_failed_read_that_landed_in_stdout_voids_too():
 
 
 def section(rows, *, top=0x46, trailer=None, tool_line=""):
-    head = f"Unicast lids [0x0-{top:#x}] of switch Lid 4 guid 0x00000000000000aa (SwitchB):\n"
+    head = f"Unicast lids [0x0-{top:#x}] of switch Lid 187 guid 0x00000000000000aa (SwitchB):\n"
     body = "".join(f"0x{lid:04x} {port:03d} \n" for lid, port in rows)
     end = "" if trailer is None else f"{trailer} valid lids dumped \n"
     return f"{head}  Lid  Out   Destination\n       Port     Info \n{body}{end}{tool_line}".encode()
@@ -233,14 +233,48 @@ def test_missing_trailer_with_every_lid_read_is_complete():
     assert table.notes == ("the trailer is missing", f"it ends with {error.strip()!r}")
 
 
-def test_trailer_that_counts_other_rows_leaves_the_gaps_unknown():
-    (table,) = ibroute.parse(section([(1, 7), (3, 7)], top=3, trailer=3))
+VOID = (
+    "table of SwitchB not usable: {}: lines are missing, and what is left may be rows of two "
+    "switches; read the tables again"
+)
 
-    assert table.entries() == {1: 7, 3: 7}
-    assert table.problems == (
-        "table of SwitchB read up to 0x3 of 0x3: the trailer says 3 rows, 2 were read; "
-        "read the table again",
+
+@pytest.mark.parametrize(
+    ("rows", "trailer", "reason"),
+    [
+        ([(1, 7), (3, 7)], 3, "the trailer says 3 rows, 2 were read"),
+        ([(1, 7), (4, 7), (2, 7)], 3, "its rows are not in the order of their LIDs"),
+        ([(1, 7), (4, 7), (2, 7)], None, "its rows are not in the order of their LIDs"),
+        ([(1, 7), (187, 2)], 2, "it sends packets to its own LID 187 out of port 2"),
+    ],
+)
+def test_rows_that_contradict_header_or_trailer_void_the_table(rows, trailer, reason):
+    """Rows of the next switch can stand there: its header may be among the lines lost."""
+    (table,) = ibroute.parse(section(rows, top=0xBB, trailer=trailer))
+
+    assert (table.entries(), table.complete, table.above) == ({}, False, False)
+    assert table.problems[0] == VOID.format(reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("[0x0-0xffffffff]", "0x0 to 0xffffffff"), ("[0x5-0x4]", "0x5 to 0x4"),
+     ("[0x0-0xc000]", "0x0 to 0xc000")],
+)  # fmt: skip
+def test_a_range_no_table_has_is_refused(text, numbers):
+    """Else one number decides how much memory is asked for."""
+    with pytest.raises(ParseError) as caught:
+        ibroute.parse(section([(1, 7)], trailer=1).replace(b"[0x0-0x46]", text.encode()))
+
+    assert str(caught.value).startswith(
+        f"ibroute output, line 1: {numbers} is not a range of a forwarding table (0x0 to 0xbfff): "
     )
+
+
+def test_the_own_lid_may_have_no_entry():
+    (table,) = ibroute.parse(section([(1, 7), (187, 255)], top=0xBB, trailer=2))
+
+    assert table.complete
 
 
 def test_gaps_of_a_sound_table_are_entries_that_are_not_there():

@@ -42,27 +42,28 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class TableLines:
-    """Where a table stands in the output it was read from.
+    """Where a table stands in the output it was read from; a LID with several rows is left out.
 
     Attributes:
         head: line number and text of the header.
-        row: line number by LID, int32 of shape (top + 1,); 0 where there is no row, or several.
-        port: output port of that row by LID, uint8 of shape (top + 1,).
+        numbers: line number of each row in the order of the output, int32 of shape (rows,).
+        lids: LID of each row, likewise.
+        ports: output port of each row, uint8 of shape (rows,).
     """
 
     head: TableRow
-    row: Numbers
-    port: Bytes
+    numbers: Numbers
+    lids: Numbers
+    ports: Bytes
 
     def of(self, lids: Iterable[int]) -> tuple[TableRow, ...]:
         """The header, and the rows of these LIDs in the order of the output."""
-        wanted = sorted(
-            (int(self.row[lid]), lid) for lid in set(lids) if lid < self.row.size and self.row[lid]
-        )
-        return (
-            self.head,
-            *(TableRow(line, f"{lid:#06x} {int(self.port[lid]):03d}") for line, lid in wanted),
-        )
+        at = np.flatnonzero(np.isin(self.lids, list(lids)))
+        rows = [
+            TableRow(int(self.numbers[n]), f"{int(self.lids[n]):#06x} {int(self.ports[n]):03d}")
+            for n in at.tolist()
+        ]
+        return (self.head, *rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,15 @@ _GUID = re.compile(r"(?:0x)?([0-9a-fA-F]{1,16})\Z")
 UNICAST_LIDS = range(1, 0xC000)
 """LIDs a port may own; 0xc000 and above are multicast, 0 and 0xffff mean "none"."""
 
+LIDS = range(1 << 16)
+"""Every number a LID field holds."""
+
+LMCS = range(8)
+"""LID mask controls: a port owns 2^LMC LIDs."""
+
+PORT_NUMBERS = range(255)
+"""Numbers of a node's ports; 0 is a switch's own, 255 means "all" or "none"."""
+
 
 class Guid(int):
     """A 64-bit globally unique identifier; prints padded: ``0x0002c90300000001``."""

@@ -91,6 +91,18 @@ def refuse_long_numbers(tool: str, text: str) -> None:
         raise ParseError(tool, "no such number can be", line=number, text=line)
 
 
+def bounded(value: str | int, allowed: range, what: str) -> int:
+    """A number that its field can hold: what is built from it is bounded then.
+
+    Raises:
+        ValueError: it is outside the range; ``what`` names the field, ``a port number``.
+    """
+    number = int(value)
+    if number not in allowed:
+        raise ValueError(f"{number} is not {what} ({allowed[0]} to {allowed[-1]})")
+    return number
+
+
 def numbered(tool: str, text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of an output with their 1-based numbers, without line ends.
 

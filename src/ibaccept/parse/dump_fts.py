@@ -8,8 +8,9 @@
 
 Format: rdma-core infiniband-diags/dump_fts.c, ``dump_unicast_tables``; rows as `ibroute` prints
 them. After a failed MAD it prints the previous block again and exits 0, so any line on standard
-error voids the table it names. Before rdma-core 63 ports 128 to 254 had no row: see
-`ibaccept.routing.tables`.
+error voids the table it names. Each table ends with its trailer: one without lost lines, and is
+void, as is one with another number of rows than its trailer says. Before rdma-core 63 ports 128 to
+254 had no row: see `ibaccept.routing.tables`.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import re
 
-from ibaccept.fabric.model import Guid, Lid, NodeType
+from ibaccept.fabric.model import PORT_NUMBERS, Guid, Lid, NodeType
 from ibaccept.parse import ParseError
+from ibaccept.parse.diags import bounded
 from ibaccept.parse.ibnetdiscover import NodeRecord, PortRecord, Topology
 
 TOOL = ".lst"
@@ -35,7 +36,11 @@ _PREFIXES = {NodeType.CA: "H-", NodeType.SWITCH: "S-", NodeType.ROUTER: "R-"}
 
 
 class _End:
-    """One end of a line."""
+    """One end of a line.
+
+    Raises:
+        ValueError: a number that is not one of a port.
+    """
 
     def __init__(self, match: re.Match[str], side: str) -> None:
         def hexadecimal(key: str) -> int:
@@ -46,8 +51,8 @@ class _End:
         self.port_guid = Guid(hexadecimal("port"))
         self.system_guid = Guid(hexadecimal("system"))
         self.name = match["name" + side]
-        self.ports = hexadecimal("ports")
-        self.number = hexadecimal("number")
+        self.ports = bounded(hexadecimal("ports"), PORT_NUMBERS, "a number of ports")
+        self.number = bounded(hexadecimal("number"), PORT_NUMBERS, "a port number")
         lid = Lid(hexadecimal("lid"))
         self.lid = lid if lid.is_unicast else None
 
@@ -71,7 +76,10 @@ def parse(text: str) -> Topology:
         match = _LINE.match(line)
         if match is None:
             raise ParseError(TOOL, "not a cable of a .lst file", line=number, text=line)
-        a, b = _End(match, "A"), _End(match, "B")
+        try:
+            a, b = _End(match, "A"), _End(match, "B")
+        except ValueError as error:
+            raise ParseError(TOOL, str(error), line=number, text=line) from None
         for own, peer in ((a, b), (b, a)):
             first, at = nodes.setdefault(own.guid, (own, number))
             if first.type is not own.type or (own.type is NodeType.SWITCH and first.lid != own.lid):

@@ -22,6 +22,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ibaccept.fabric.model import (
+    LIDS,
+    PORT_NUMBERS,
     UNICAST_LIDS,
     Guid,
     Lid,
@@ -32,7 +34,7 @@ from ibaccept.fabric.model import (
     Width,
 )
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import refuse_long_numbers
+from ibaccept.parse.diags import bounded, refuse_long_numbers
 
 TOOL = "iblinkinfo"
 
@@ -191,6 +193,19 @@ def _under(row: LinkRow, header: _Header) -> LinkRow:
 
 
 def _row(match: re.Match[str], number: int, line: str) -> LinkRow:
+    try:
+        return _read(match, number, line)
+    except ValueError as error:
+        raise ParseError(TOOL, str(error), line=number, text=line) from None
+
+
+def _read(match: re.Match[str], number: int, line: str) -> LinkRow:
+    """One row.
+
+    Raises:
+        ParseError: a part of it is not understood.
+        ValueError: a LID or port number that cannot be.
+    """
     guid, name, lid, port, label, link, remote = match.groups()
     inner = _LINK.match(link)
     if inner is None:
@@ -217,7 +232,7 @@ def _row(match: re.Match[str], number: int, line: str) -> LinkRow:
         guid=Guid(guid, 16) if guid else None,
         name=None if name is None else name.strip(),
         lid=_lid(lid),
-        port=int(port),
+        port=bounded(port, PORT_NUMBERS, "a port number"),
         label=label or None,
         width=None if down else _width(width),
         speed=None if down or speed is None else Speed.from_lane(speed),
@@ -226,7 +241,7 @@ def _row(match: re.Match[str], number: int, line: str) -> LinkRow:
         phys=_PHYS.get(phys_word),
         remote_guid=Guid(r_guid, 16) if r_guid else None,
         remote_lid=_lid(r_lid),
-        remote_port=int(r_port) if r_port else None,
+        remote_port=bounded(r_port, PORT_NUMBERS, "a port number") if r_port else None,
         remote_label=r_label or None,
         remote_name=r_name,
         hints=_hints(r_hints),
@@ -246,7 +261,7 @@ def _hints(text: str | None) -> tuple[str, ...]:
 
 
 def _lid(text: str | None) -> Lid | None:
-    lid = Lid(text or 0)
+    lid = Lid(bounded(text or 0, LIDS, "a LID"))
     return lid if int(lid) in UNICAST_LIDS else None
 
 

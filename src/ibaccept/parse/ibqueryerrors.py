@@ -28,9 +28,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ibaccept.fabric import counters as table
-from ibaccept.fabric.model import Guid, Lid
+from ibaccept.fabric.model import PORT_NUMBERS, Guid, Lid
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import is_noise, numbered
+from ibaccept.parse.diags import bounded, is_noise, numbered
 
 TOOL = "ibqueryerrors"
 
@@ -262,7 +262,12 @@ class _Reader:
             raise ParseError(
                 TOOL, "a port row that is not a list of [Counter == N]", line=number, text=line
             )
-        port: int | AllPorts = "ALL" if match["port"] == "ALL" else int(match["port"])
+        port: int | AllPorts = "ALL"
+        if match["port"] != "ALL":
+            try:
+                port = bounded(match["port"], PORT_NUMBERS, "a port number")
+            except ValueError as error:
+                raise ParseError(TOOL, str(error), line=number, text=line) from None
         node = self.nodes[-1]
         node.rows += 1
         self.rows.append(

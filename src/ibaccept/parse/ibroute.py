@@ -19,10 +19,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from ibaccept.fabric.lft import SwitchTable, TableRow
+from ibaccept.fabric.lft import NO_ENTRY, SwitchTable, TableRow
 from ibaccept.fabric.model import Guid
 from ibaccept.parse import ParseError
-from ibaccept.parse.lft import Section, SectionHead, build_table, void_by_stderr
+from ibaccept.parse.lft import Section, SectionHead, build_table, head_of, void_by_stderr
 from ibaccept.parse.lft_rows import Dump, Ints, Text, decimals, lids_of
 
 TOOL = "ibroute"
@@ -30,7 +30,7 @@ TOOL = "ibroute"
 _START = b"Unicast lids ["
 _MULTICAST = "Multicast mlids ["
 _HEADER = re.compile(
-    r"Unicast lids \[0x([0-9a-f]+)-0x([0-9a-f]+)\] of switch "
+    r"Unicast lids \[0x([0-9a-f]{1,16})-0x([0-9a-f]{1,16})\] of switch "
     r"(Lid (\d{1,5})|DR path slid \d+; dlid \d+; [\d,]+|.+?) guid 0x([0-9a-f]{16}) \((.*)\):\s*\Z"
 )
 _TRAILER = re.compile(r"(\d{1,9}) (?:valid )?lids dumped ?\Z")
@@ -54,7 +54,14 @@ def parse(text: Text, stderr: str = "") -> tuple[SwitchTable, ...]:
 def parse_sections(
     tool: str, text: Text, stderr: str = "", *, above: bool
 ) -> tuple[SwitchTable, ...]:
-    """The shared reader of ``ibroute`` and ``dump_fts``; ``above`` as in `SwitchTable`.
+    """The shared reader of ``ibroute`` and ``dump_fts``.
+
+    Args:
+        tool: whose output it is.
+        text: standard output.
+        stderr: standard error.
+        above: as in `SwitchTable`; the tool ends each table with its trailer, also after a failed
+            read, so that a table without one has lost lines.
 
     Raises:
         ParseError: a line is not understood, a switch has two tables, or there is none.
@@ -126,7 +133,10 @@ def _table(
         raise dump.error(start, "not the header of a forwarding table")
     first, top, guid = (int(match.group(i), 16) for i in (1, 2, 5))
     lid = None if match.group(4) is None else int(match.group(4))
-    head = SectionHead(Guid(guid), lid, match.group(6), first, top)
+    try:
+        head = head_of(guid, lid, match.group(6), first=first, top=top)
+    except ValueError as error:
+        raise dump.error(start, str(error)) from None
     addresses[match.group(3)] = head.guid
     faults: list[str] = []
     notes: list[str] = []
@@ -146,10 +156,8 @@ def _table(
     )
     if trailer is None:
         faults.append("the trailer is missing")
-    elif trailer != rows.size:
-        faults.append(f"the trailer says {trailer} rows, {rows.size} were read")
     faults += [f"it ends with {note!r}" for note in notes]
-    return build_table(
+    table = build_table(
         dump.tool,
         head,
         section,
@@ -158,6 +166,32 @@ def _table(
         hole=True,
         above=above and first == 0,
     )
+    contradiction = _contradiction(head, section, trailer)
+    if trailer is None and above:
+        contradiction = contradiction or "the trailer is missing"
+    if contradiction is None:
+        return table
+    return table.voided(
+        f"table of {table.label} not usable: {contradiction}: lines are missing, and what is left "
+        "may be rows of two switches; read the tables again"
+    )
+
+
+def _contradiction(head: SectionHead, rows: Section, trailer: int | None) -> str | None:
+    """What of the rows cannot be true of one switch's output; None where nothing is.
+
+    A block of lines that is lost can hold the trailer of one switch and the header of the next:
+    then rows of the next stand under the header of the first.
+    """
+    if trailer is not None and trailer != rows.lids.size:
+        return f"the trailer says {trailer} rows, {rows.lids.size} were read"
+    if bool((np.diff(rows.lids) < 0).any()):
+        return "its rows are not in the order of their LIDs"
+    own = rows.ports[rows.lids == head.lid] if head.lid is not None else rows.ports[:0]
+    astray = own[(own != 0) & (own != NO_ENTRY)]
+    if astray.size:
+        return f"it sends packets to its own LID {head.lid} out of port {int(astray[0])}"
+    return None
 
 
 def _other_lines(dump: Dump, others: Ints, notes: list[str], warnings: list[str]) -> int | None:

@@ -22,9 +22,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ibaccept.fabric.model import UNICAST_LIDS, Guid, Lid
+from ibaccept.fabric.model import LIDS, LMCS, PORT_NUMBERS, UNICAST_LIDS, Guid, Lid
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import is_error, is_noise, refuse_long_numbers
+from ibaccept.parse.diags import bounded, is_error, is_noise, refuse_long_numbers
 
 TOOL = "ibstat"
 
@@ -202,8 +202,19 @@ def _take(cas: list[_OpenCa], number: int, line: str) -> None:
         raise ParseError(TOOL, "not a line of ibstat", line=number, text=line)
 
 
+_FIELDS = {
+    "Base lid": (LIDS, "a LID"),
+    "SM lid": (LIDS, "a LID"),
+    "LMC": (LMCS, "an LMC"),
+    "Number of ports": (PORT_NUMBERS, "a number of ports"),
+}
+"""What a number can be, and how a message calls it."""
+
+
 def _check(key: str, value: str) -> None:
-    if key in {"Base lid", "SM lid", "LMC", "Capability mask", "Number of ports"}:
+    if key in _FIELDS:
+        bounded(_int(value), *_FIELDS[key])
+    elif key == "Capability mask":
         _int(value)
     elif key.endswith("GUID"):
         Guid.parse(value)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ibaccept.fabric.lft import NO_ENTRY, SwitchTable, TableLines, TableRow, frozen
-from ibaccept.fabric.model import Guid
+from ibaccept.fabric.model import UNICAST_LIDS, Guid
 from ibaccept.parse.lft_rows import Ints
 
 LFT_BLOCK = 64
@@ -82,6 +82,20 @@ class SectionHead:
     name: str | None
     first: int
     top: int
+
+
+def head_of(guid: int, lid: int | None, name: str | None, *, first: int, top: int) -> SectionHead:
+    """The head of a section, its numbers within what a switch can have.
+
+    Raises:
+        ValueError: a range that no linear table has.
+    """
+    if not 0 <= first <= top <= UNICAST_LIDS[-1]:
+        raise ValueError(
+            f"{first:#x} to {top:#x} is not a range of a forwarding table "
+            f"(0x0 to {UNICAST_LIDS[-1]:#x})"
+        )
+    return SectionHead(Guid(guid), lid, name, first, top)
 
 
 def build_table(
@@ -161,18 +175,21 @@ def build_table(
         above=above and sound,
         notes=notes,
         hops=hops,
-        lines=_lines(rows, size),
+        lines=_lines(rows),
     )
 
 
-def _lines(rows: Section, size: int) -> TableLines | None:
+def _lines(rows: Section) -> TableLines | None:
     """Where the table stands in its output; a LID with several rows has no line."""
     if rows.lines is None or rows.head is None:
         return None
-    lines, ports = np.zeros(size, dtype=np.int32), np.full(size, NO_ENTRY, dtype=np.uint8)
-    lines[rows.lids], ports[rows.lids] = rows.lines, rows.ports
-    lines[np.bincount(rows.lids, minlength=size) > 1] = 0
-    return TableLines(rows.head, frozen(lines), frozen(ports))
+    single = np.bincount(rows.lids)[rows.lids] == 1
+    return TableLines(
+        rows.head,
+        frozen(rows.lines[single].astype(np.int32)),
+        frozen(rows.lids[single].astype(np.int32)),
+        frozen(rows.ports[single].astype(np.uint8)),
+    )
 
 
 _HARMLESS = re.compile(r"ibwarn: \[\d+\] sim_connect: attached as client .*")

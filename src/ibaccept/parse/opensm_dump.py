@@ -22,9 +22,9 @@ import re
 from itertools import pairwise
 
 from ibaccept.fabric.lft import NO_ENTRY, SwitchTable
-from ibaccept.fabric.model import Guid
+from ibaccept.fabric.model import UNICAST_LIDS, Guid
 from ibaccept.parse import ParseError
-from ibaccept.parse.lft import Section, SectionHead, build_table
+from ibaccept.parse.lft import Section, SectionHead, build_table, head_of
 from ibaccept.parse.lft_rows import Dump, Ints, Text, decimals, lids_of, two_digits
 
 LFTS = "opensm-lfts.dump"
@@ -89,7 +89,10 @@ def _lfts_table(dump: Dump, start: int, stop: int) -> SwitchTable:
     if match is None:
         raise dump.error(start, "not the header of a forwarding table")
     top, lid, guid = int(match.group(1)), int(match.group(2)), int(match.group(3), 16)
-    head = SectionHead(Guid(guid), lid, match.group(4), 0, top)
+    try:
+        head = head_of(guid, lid, match.group(4), first=0, top=top)
+    except ValueError as error:
+        raise dump.error(start, str(error)) from None
     rows, others = dump.split_rows(starts[1:] if whole else starts[1:-1])
     ended = False
     for position in others.tolist():
@@ -208,13 +211,13 @@ def _fdbs_rows(dump: Dump, rows: Ints) -> Section:
     """Rows ``0x0001 : 025  : 04   : yes`` and ``0x0002 : UNREACHABLE``."""
     words = dump.words(rows, 12)
     lids, good = lids_of(words)
-    good &= words[:, 3] == _COLON
+    good &= (words[:, 3] == _COLON) & (lids <= UNICAST_LIDS[-1])
     ports, routed = decimals(words, 4)
     hops, counted = two_digits(words, 8)
     unreachable = words[:, 4] == _UNREACHABLE
     ordinary = good & (unreachable | (routed & counted & (words[:, 11] == _YES)))
-    for position in rows[~ordinary].tolist():
-        if not _FDBS_TAIL.match(dump.line(position)):
+    for position, lid in zip(rows[~ordinary].tolist(), lids[~ordinary].tolist(), strict=True):
+        if lid > UNICAST_LIDS[-1] or not _FDBS_TAIL.match(dump.line(position)):
             raise dump.error(position, "not a row of a forwarding table")
     hops[unreachable | ~counted] = NO_ENTRY
     ports[unreachable] = NO_ENTRY

@@ -18,14 +18,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ibaccept.fabric import counters as table
-from ibaccept.fabric.model import Lid
+from ibaccept.fabric.model import LIDS, Lid
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import ROW, is_noise, numbered
+from ibaccept.parse.diags import ROW, bounded, is_noise, numbered
 
 TOOL = "perfquery"
 
 ALL_PORTS = 255
 """Port number of a block that sums over all ports of the node; never to be judged as a port."""
+
+PORTS = range(ALL_PORTS + 1)
 
 _HEADER = re.compile(
     r"# (?P<kind>\S.*?) counters: (?P<who>\S.*?) port (?P<port>\d+)"
@@ -207,11 +209,15 @@ def _finish(block: _Block) -> CounterBlock:
         raise ParseError(
             TOOL, "not a '# ... counters: Lid N port N' header", line=block.line, text=block.text
         )
-    port = int(header["port"])
+    lid = _LID.match(header["who"])
+    try:
+        port = bounded(header["port"], PORTS, "a port number")
+        asked = None if lid is None else _lid(lid)
+    except ValueError as error:
+        raise ParseError(TOOL, str(error), line=block.line, text=block.text) from None
     cap = None if header["cap"] is None else int(header["cap"], 16)
     cap2 = None if header["cap2"] is None else int(header["cap2"], 16)
     kind = _kind(header["kind"], block)
-    lid = _LID.match(header["who"])
     if block.select.get("PortSelect", port) != port:
         raise ParseError(
             TOOL,
@@ -244,7 +250,7 @@ def _finish(block: _Block) -> CounterBlock:
         )
     return CounterBlock(
         kind,
-        None if lid is None else Lid(int(lid["dec"]) if lid["dec"] else int(lid["hex"], 16)),
+        asked,
         port,
         cap,
         cap2,
@@ -255,6 +261,11 @@ def _finish(block: _Block) -> CounterBlock:
         tuple(block.warnings),
         block.lines,
     )
+
+
+def _lid(match: re.Match[str]) -> Lid:
+    value = int(match["dec"]) if match["dec"] else int(match["hex"], 16)
+    return Lid(bounded(value, LIDS, "a LID"))
 
 
 def _kind(words: str, block: _Block) -> str:

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from ibaccept.fabric.model import Guid, Lid
+from ibaccept.fabric.model import UNICAST_LIDS, Guid, Lid
 from ibaccept.parse import ParseError
 from ibaccept.parse.diags import is_error, is_noise, numbered
 
@@ -196,7 +196,7 @@ def _sm(record: Record) -> SaSm:
             None,
             None,
             None,
-            _lid(record, "master_sm_base_lid"),
+            _master(record),
             _number(record, "capability_mask"),
             record.line,
         )
@@ -277,7 +277,26 @@ def _number(record: Record, key: str) -> int:
 
 
 def _lid(record: Record, key: str) -> Lid:
-    return Lid(_number(record, key))
+    """A LID that a port owns.
+
+    Raises:
+        ParseError: the row is missing, or holds 0 or another number that no port can own.
+    """
+    lid = Lid(_number(record, key))
+    if not lid.is_unicast:
+        raise ParseError(
+            TOOL,
+            f"its {key} is {int(lid)}, which is not a LID a port can own "
+            f"({UNICAST_LIDS[0]} to {UNICAST_LIDS[-1]})",
+            line=record.line,
+            text=f"{record.kind} dump:",
+        )
+    return lid
+
+
+def _master(record: Record) -> Lid | None:
+    """LID of the master, None where the port was told of none."""
+    return _lid(record, "master_sm_base_lid") if _number(record, "master_sm_base_lid") else None
 
 
 def _missing(record: Record, key: str) -> NoReturn:

@@ -25,6 +25,9 @@ DELIVERED, NO_ROUTE, DEAD_END, WRONG_PORT, UNKNOWN = range(5)
 
 ENDS = 5
 
+DUMP = "dump_fts"
+"""The tool that prints the table of every switch."""
+
 Ints = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 
@@ -205,8 +208,8 @@ class Tables:
         self.known = np.zeros((lids, count), dtype=np.bool_)
         problems: list[str] = []
         seen: set[Guid] = set()
-        tables = tuple(tables)
-        high_ports = any(_has_high_port(table) for table in tables if table.tool == "dump_fts")
+        tables = _doubted(cabling, tuple(tables))
+        high_ports = any(_has_high_port(table) for table in tables if table.tool == DUMP)
         for table in tables:
             if table.guid in seen:
                 raise ValueError(f"two tables of switch {table.guid}; give one")
@@ -230,7 +233,7 @@ class Tables:
                     f"table of {table.label} has {table.first:#x}-{table.top:#x} only, {unread} "
                     "LIDs of the fabric are outside; read the whole table with dump_fts -n"
                 )
-            if table.tool == "dump_fts" and not high_ports:
+            if table.tool == DUMP and not high_ports:
                 problems += self._doubt_high_ports(number, table)
         for guid in cabling.switches:
             if guid not in seen:
@@ -261,6 +264,27 @@ class Tables:
             f"table of {table.label}: {missing} LIDs have no row; dump_fts before rdma-core 63 "
             "prints none for ports above 127, and this switch has such ports; use ibroute"
         ]
+
+
+def _doubted(cabling: CablingArrays, tables: tuple[SwitchTable, ...]) -> tuple[SwitchTable, ...]:
+    """The tables, those of dump_fts voided where its output lacks a switch for no known reason.
+
+    It prints each switch, or an error. A block of lines that is lost can hold the header of one
+    switch and rows of it, so that its other rows stand under the header of the switch before,
+    and even their number may fit.
+    """
+    dumped = [table for table in tables if table.tool == DUMP]
+    seen = {table.guid for table in tables}
+    missing = [guid for guid in cabling.switches if guid not in seen]
+    if not dumped or not missing:
+        return tables
+    more = f" and {len(missing) - 1} more" if missing[1:] else ""
+    why = (
+        f"{DUMP} printed no table of {cabling.node_name(missing[0])}{more}, and does not say why: "
+        "lines are missing, and rows of one switch may stand under the header of another; read "
+        "the tables again"
+    )
+    return tuple(table.voided(why) if table.tool == DUMP else table for table in tables)
 
 
 def _has_high_port(table: SwitchTable) -> bool:

@@ -20,6 +20,8 @@ from ibaccept.parse.ibnetdiscover._records import (
     read_hex,
     read_id,
     read_lid,
+    read_lmc,
+    read_port,
     read_speed,
     read_width,
     refuse_contradictions,
@@ -89,7 +91,10 @@ class _Reader:
         lines = text.split("\n")
         for number, raw in enumerate(lines, 1):
             last = raw.replace("\r", "").strip()
-            self.line(number, last, ended=whole or number < len(lines))
+            try:
+                self.line(number, last, ended=whole or number < len(lines))
+            except ValueError as error:
+                raise ParseError(TOOL, str(error), line=number, text=last) from None
         if self.block.ids and self.block.header is None:
             raise ParseError(
                 TOOL, "the last block has no header line: the output is cut", line=number, text=last
@@ -175,9 +180,9 @@ class _Reader:
             guid=guid,
             id_text=id_text,
             name=id_text if name is None else name,
-            num_ports=int(count),
+            num_ports=read_port(count),
             lid=read_lid(lid),
-            lmc=int(lmc or 0),
+            lmc=read_lmc(lmc),
             vendor_id=read_hex(ids.get("vendid")),
             device_id=read_hex(ids.get("devid")),
             system_guid=read_guid(ids["sysimgguid"][0]) if "sysimgguid" in ids else None,
@@ -264,15 +269,15 @@ def _port(kind: NodeType, number: int, line: str, *, ended: bool) -> PortRecord:
     if not ended and (not rate_text or known in (None, Speed.FDR)):
         raise ParseError(TOOL, "the last line is cut", line=number, text=line)
     return PortRecord(
-        number=int(port),
+        number=read_port(port),
         label=label,
         guid=guid,
         lid=read_lid(lid),
-        lmc=int(lmc or 0),
+        lmc=read_lmc(lmc),
         peer_type=TYPES.get(peer_id[:2]),
         peer_guid=read_id(peer_id),
         peer_id_text=peer_id,
-        peer_port=int(peer_port),
+        peer_port=read_port(peer_port),
         peer_port_guid=read_guid(peer_port_guid) if peer_port_guid else None,
         peer_name=name or "",
         peer_lid=read_lid(peer_lid),

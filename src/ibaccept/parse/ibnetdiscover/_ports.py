@@ -19,6 +19,7 @@ from ibaccept.parse.ibnetdiscover._records import (
     Topology,
     print_id,
     read_lid,
+    read_port,
     read_speed,
     read_width,
     refuse_contradictions,
@@ -47,7 +48,10 @@ def parse_ports(text: str) -> PortListing:
         if not line.strip() or line.startswith("#"):
             continue
         if match := _ROW.match(line.rstrip()):
-            rows.append(_row(number, match))
+            try:
+                rows.append(_row(number, match))
+            except ValueError as error:
+                raise ParseError(TOOL, str(error), line=number, text=line) from None
         elif NOISE.match(line):
             warnings.append(ParseWarning(number, line.rstrip()))
         else:
@@ -63,7 +67,7 @@ def _row(number: int, match: re.Match[str]) -> ListedPort:
     return ListedPort(
         type=TYPES[kind],
         lid=read_lid(lid),
-        port=int(port),
+        port=read_port(port),
         guid=Guid(guid, 16),
         rate_text=rate,
         width=read_width(width) if peer_kind else None,
@@ -71,7 +75,7 @@ def _row(number: int, match: re.Match[str]) -> ListedPort:
         name=next(word for word in (name, own, bare) if word is not None),
         peer_type=TYPES[peer_kind] if peer_kind else None,
         peer_lid=read_lid(peer_lid),
-        peer_port=int(peer_port) if peer_port else None,
+        peer_port=read_port(peer_port) if peer_port else None,
         peer_guid=Guid(peer_guid, 16) if peer_guid else None,
         peer_name=peer_name,
         line=number,

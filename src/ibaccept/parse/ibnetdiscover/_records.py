@@ -7,8 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ibaccept.fabric.model import UNICAST_LIDS, Guid, Lid, NodeType, Speed, Width
+from ibaccept.fabric.model import (
+    LIDS,
+    LMCS,
+    PORT_NUMBERS,
+    UNICAST_LIDS,
+    Guid,
+    Lid,
+    NodeType,
+    Speed,
+    Width,
+)
 from ibaccept.parse import ParseError, ParseWarning
+from ibaccept.parse.diags import bounded
 
 TOOL = "ibnetdiscover"
 
@@ -223,9 +234,33 @@ def read_hex(value: tuple[str, str | None] | None) -> int | None:
 
 @lru_cache(maxsize=1 << 16)
 def read_lid(text: str | None) -> Lid | None:
-    """A LID; None where it is absent, 0 or 65535 (no LID assigned)."""
-    lid = Lid(text or 0)
+    """A LID; None where it is absent, 0 or 65535 (no LID assigned).
+
+    Raises:
+        ValueError: more than 16 bits.
+    """
+    lid = Lid(bounded(text or 0, LIDS, "a LID"))
     return lid if int(lid) in UNICAST_LIDS else None
+
+
+@lru_cache(maxsize=1 << 10)
+def read_lmc(text: str | None) -> int:
+    """An LMC; 0 where it is absent.
+
+    Raises:
+        ValueError: more than 3 bits.
+    """
+    return bounded(text or 0, LMCS, "an LMC")
+
+
+@lru_cache(maxsize=1 << 10)
+def read_port(text: str) -> int:
+    """A port number, or a number of ports.
+
+    Raises:
+        ValueError: more than 254.
+    """
+    return bounded(text, PORT_NUMBERS, "a port number")
 
 
 @lru_cache(maxsize=1 << 16)
