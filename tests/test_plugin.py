@@ -482,7 +482,8 @@ def test_an_empty_selection_is_an_error(judge, links, found):
     ran = judge(HEAD + f"  - {{id: some, kind: link-rate, links: {links}, speed: HDR}}\n")
 
     (verdict,) = ran.document["verdicts"]
-    assert (verdict["outcome"], verdict["sentence"]) == ("error", found)
+    assert verdict["outcome"] == "error"
+    assert verdict["sentence"] == f"{found} (expected: HDR)"
     assert ran.answer == (1, "INCOMPLETE")
 
 
@@ -718,7 +719,9 @@ def test_a_replay_judges_the_job_it_is_given(judge):
     )
     sentences = [ran.document["verdicts"][0]["sentence"] for ran in (own, other)]
     assert sentences == [
-        f"2 of 2 properties of the routes of {pairs} pairs are as ordered" for pairs in (6, 2)
+        f"2 of 2 properties of the routes of {pairs} pairs are as expected (every pair of the job "
+        "delivered, no credit loop on one virtual lane)"
+        for pairs in (6, 2)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ibaccept.checks.cabling import IN_PLACE, Cabling, cables_of, cabling_of
+from ibaccept.checks.cabling import Cabling, cables_of, cabling_of, planned_as
 from ibaccept.checks.links import LinkCount, count_of
 from ibaccept.checks.proof import Evidence
 from ibaccept.observe.snapshot import Snapshot
@@ -23,11 +23,12 @@ def test_cabling(
 
     verdict = judge(
         cables,
-        expected=IN_PLACE,
+        expected=expected.ordered,
+        expected_of=planned_as,
         actual=partial(cabling_of, gaps=bool(snapshot.gaps)),
         noun="planned cables and differences from the plan",
-        as_ordered="are in place",
-        not_as_ordered="are not as planned",
+        met="are in place",
+        not_met="are not as planned",
     )
 
     require(verdict, evidence)
@@ -39,7 +40,7 @@ def test_link_count(snapshot: Snapshot, expected: LinkCount, evidence: Evidence)
 
     verdict = judge(
         counted,
-        expected=expected.count,
+        expected=expected.ordered,
         actual=count,
         noun=f"counts of {expected.links.noun}",
     )

@@ -1,6 +1,6 @@
 """Do errors grow?"""
 
-from ibaccept.checks.counters import WITHIN, ErrorCounters, growth_of, window_of
+from ibaccept.checks.counters import ErrorCounters, growth_of, window_of
 from ibaccept.checks.links import links_of
 from ibaccept.checks.proof import Evidence
 from ibaccept.checks.throughput.under_load import load_note, under_load
@@ -30,11 +30,11 @@ def test_error_counters(
 
     verdict = judge(
         links.items,
-        expected=WITHIN,
+        expected=expected.ordered,
         actual=growth,
         noun=links.noun,
-        as_ordered=f"have no error counter beyond its limit in {expected.window_text}",
-        not_as_ordered=f"have error counters beyond their limits in {expected.window_text}",
+        met=f"have no error counter beyond its limit in {expected.window_text}",
+        not_met=f"have error counters beyond their limits in {expected.window_text}",
         notes=notes,
     )
 

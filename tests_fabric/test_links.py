@@ -1,6 +1,6 @@
 """Do the links train as ordered?"""
 
-from ibaccept.checks.links import LinkRate, links_of, rate_of
+from ibaccept.checks.links import LinkRate, links_of, rate_judge
 from ibaccept.checks.proof import Evidence
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.site.plan import PlannedCable
@@ -13,6 +13,11 @@ def test_link_rate(
     """Every selected link trains at the ordered width and speed."""
     links = links_of(snapshot, expected.links, cable)
 
-    verdict = judge(links.items, expected=expected.rate, actual=rate_of, noun=links.noun)
+    verdict = judge(
+        links.items,
+        expected=expected.ordered,
+        actual=rate_judge(expected.rate),
+        noun=links.noun,
+    )
 
     require(verdict, evidence)

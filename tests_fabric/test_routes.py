@@ -1,5 +1,7 @@
 """Where does every LID go?"""
 
+from functools import partial
+
 from ibaccept.checks.proof import Evidence
 from ibaccept.checks.routes import delivery
 from ibaccept.checks.routes import spread as spreading
@@ -16,7 +18,8 @@ def test_routes(snapshot: Snapshot, expected: Delivery, inputs: Inputs, evidence
 
     verdict = judge(
         delivery.route_aspects(snapshot, expected, found),
-        expected=delivery.AS_ORDERED,
+        expected=expected.ordered,
+        expected_of=partial(delivery.route_order, expected),
         actual=delivery.RouteJudge(snapshot, expected, found),
         noun=f"properties of the routes of {found.reach.pairs:,} pairs",
         notes=delivery.route_notes(expected, found),
@@ -39,11 +42,11 @@ def test_lid_spread(
 
     verdict = judge(
         found.items,
-        expected=delivery.AS_ORDERED,
+        expected=expected.ordered,
         actual=found.judge,
         noun=f"groups of cables for the {found.noun}",
-        as_ordered=f"carry at most {found.order} per cable",
-        not_as_ordered=f"carry more than {found.order} on a cable",
+        met=f"carry at most {expected.limit} per cable",
+        not_met=f"carry more than {expected.limit} on a cable",
         tables=found.tables(),
         notes=found.notes(),
     )
@@ -57,11 +60,11 @@ def test_balance(snapshot: Snapshot, expected: Balance, evidence: Evidence) -> N
 
     verdict = judge(
         found,
-        expected=delivery.AS_ORDERED,
+        expected=expected.ordered,
         actual=spreading.balance_judge(expected),
         noun="groups of cables",
-        as_ordered="are balanced",
-        not_as_ordered="are not balanced",
+        met=f"have {expected.ordered}",
+        not_met=f"do not have {expected.ordered}",
     )
 
     require(verdict, evidence)

@@ -1,7 +1,7 @@
 """Who manages the subnet?"""
 
 from ibaccept.checks.proof import Evidence
-from ibaccept.checks.subnet import AS_ORDERED, SubnetManager, aspects, judged
+from ibaccept.checks.subnet import SubnetManager, aspects, judged
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.verdict import judge, require
 
@@ -12,7 +12,8 @@ def test_subnet_manager(snapshot: Snapshot, expected: SubnetManager, evidence: E
 
     verdict = judge(
         ordered,
-        expected=AS_ORDERED,
+        expected=expected.ordered,
+        expected_of=lambda aspect: expected.aspects[aspect.name],
         actual=judged(snapshot, expected),
         noun="aspects of the subnet manager",
     )

@@ -1,7 +1,6 @@
 """Does the fabric carry what was ordered? Judged only with --load."""
 
 from ibaccept.checks.proof import Evidence
-from ibaccept.checks.routes.delivery import AS_ORDERED
 from ibaccept.checks.throughput import judge as carrying
 from ibaccept.checks.throughput.cable_load import cable_checks
 from ibaccept.checks.throughput.kinds import CableLoad, Filesystem, Forecast, RdmaCeiling
@@ -15,11 +14,10 @@ def test_filesystem(loads: LoadLook, expected: Filesystem, evidence: Evidence) -
 
     verdict = judge(
         carrying.filesystem_checks(measured, expected),
-        expected=AS_ORDERED,
+        expected=expected.ordered,
+        expected_of=carrying.expected_of,
         actual=carrying.answer_of,
-        noun="orders of the file system",
-        as_ordered="are met",
-        not_as_ordered="are not met",
+        noun="rates of the file system",
     )
 
     require(carrying.told(verdict, measured), evidence)
@@ -31,11 +29,12 @@ def test_rdma_ceiling(loads: LoadLook, expected: RdmaCeiling, evidence: Evidence
 
     verdict = judge(
         carrying.rdma_checks(measured, expected),
-        expected=AS_ORDERED,
+        expected=expected.ordered,
+        expected_of=carrying.expected_of,
         actual=carrying.answer_of,
-        noun=f"RDMA runs held against the {expected.of}",
-        as_ordered=f"are as ordered ({expected.relation})",
-        not_as_ordered=f"are not as ordered ({expected.relation})",
+        noun="RDMA runs",
+        met=f"carry {expected.ordered}",
+        not_met=f"do not carry {expected.ordered}",
     )
 
     require(carrying.told(verdict, measured), evidence)
@@ -47,11 +46,12 @@ def test_forecast(loads: LoadLook, expected: Forecast, evidence: Evidence) -> No
 
     verdict = judge(
         carrying.forecast_checks(measured, expected),
-        expected=AS_ORDERED,
+        expected=expected.ordered,
+        expected_of=carrying.expected_of,
         actual=carrying.answer_of,
         noun="runs held against their forecast",
-        as_ordered=f"are within {expected.within}",
-        not_as_ordered=f"are not within {expected.within}",
+        met=f"are within {expected.within} of it",
+        not_met=f"are not within {expected.within} of it",
     )
 
     require(carrying.told(verdict, measured), evidence)
@@ -63,11 +63,13 @@ def test_cable_load(loads: LoadLook, expected: CableLoad, evidence: Evidence) ->
 
     verdict = judge(
         cable_checks(measured, expected),
-        expected=AS_ORDERED,
+        expected=expected.ordered,
+        expected_of=carrying.expected_of,
         actual=carrying.answer_of,
         noun=f"groups of cables under {expected.during}",
-        as_ordered="are evenly used",
-        not_as_ordered="have a full cable beside an idle one",
+        met=f"have {expected.ordered}",
+        not_met=f"have a cable above {expected.at_most} while another is under "
+        f"{expected.while_under}",
     )
 
     require(carrying.told(verdict, measured), evidence)

@@ -287,7 +287,7 @@ def loads(request: pytest.FixtureRequest, snapshot: Snapshot) -> LoadLook:
 @pytest.fixture
 def evidence(request: pytest.FixtureRequest, snapshot: Snapshot, entry: Entry) -> Evidence:
     """Proves the findings of this test and keeps its verdict."""
-    made = Evidence(snapshot, entry.completer(request.node.nodeid))
+    made = Evidence(snapshot, entry.expected.ordered, entry.completer(request.node.nodeid))
     request.node.stash[EVIDENCE] = made
     return made
 
@@ -354,7 +354,7 @@ def pytest_runtest_makereport(
 def _bug(entry: Entry, nodeid: str, raised: BaseException | None) -> Verdict:
     what = f"{type(raised).__name__}: {raised}" if raised is not None else "unknown"
     part = NotSeen("this entry", f"a bug in the suite, {what}", "report it")
-    return entry.completer(nodeid)(unseen_verdict(part))
+    return entry.completer(nodeid)(unseen_verdict(part, entry.expected.ordered))
 
 
 def _meta(run: Session) -> dict[str, Any]:

@@ -11,7 +11,15 @@ from ibaccept.observe.look import Look, look
 from ibaccept.observe.snapshot import Gap, SubnetManagers
 from ibaccept.site.inventory import load_inventory
 from ibaccept.transport import CommandResult, TransportError
-from ibaccept.verdict import NotJudgedError, NotMetError, Outcome, Subject, judge, require
+from ibaccept.verdict import (
+    Different,
+    NotJudgedError,
+    NotMetError,
+    Outcome,
+    Subject,
+    judge,
+    require,
+)
 from ibaccept.verdict.absence import NotSeen, NotSeenError
 from ibaccept.verdict.evidence import CaptureRef, Counter, CounterState, RouteExample, RouteRef
 
@@ -386,7 +394,7 @@ def isl(snapshot):
 
 def test_a_link_is_proven_by_counters_routes_and_lines(seen):
     snapshot, _ = seen({"ibqueryerrors --skip-sl": [grown(47), grown(59)]})
-    evidence = Evidence(snapshot)
+    evidence = Evidence(snapshot, "4X HDR")
     link = isl(snapshot)
 
     assert evidence.subject(link) == Subject(
@@ -425,7 +433,7 @@ def test_what_cannot_be_proven_is_said(seen):
         }
     )
 
-    proof = Evidence(snapshot).proof(isl(snapshot))
+    proof = Evidence(snapshot, "4X HDR").proof(isl(snapshot))
     assert (proof.counters, proof.routes) == ((), None)
     assert proof.missing == (
         "error and data counters were not read",
@@ -436,7 +444,7 @@ def test_what_cannot_be_proven_is_said(seen):
 
 def test_the_proof_of_other_things(seen):
     snapshot, _ = seen()
-    evidence = Evidence(snapshot)
+    evidence = Evidence(snapshot, "4X HDR")
     shown = CaptureRef("captures/0007-sminfo.txt", 1, "sminfo: ...")
     aspect = Aspect("subnet-manager", "masters", captures=(shown,), command="sminfo")
 
@@ -451,18 +459,21 @@ def test_the_proof_of_other_things(seen):
 
 def test_a_verdict_is_kept_whatever_it_is(seen):
     snapshot, _ = seen()
-    evidence = Evidence(snapshot)
+    evidence = Evidence(snapshot, "4X HDR")
     with pytest.raises(NotMetError):
-        require(judge([isl(snapshot)], expected=1, actual=lambda _: 2, noun="links"), evidence)
+        require(
+            judge([isl(snapshot)], expected="1", actual=lambda _: Different("2"), noun="l"),
+            evidence,
+        )
     with pytest.raises(NotJudgedError):
-        require(judge([isl(snapshot)], expected=1, actual=lambda _: None, noun="x"), evidence)
+        require(judge([isl(snapshot)], expected="1", actual=lambda _: None, noun="x"), evidence)
     unseen = evidence.unseen(NotSeen("the links", "why", "what to do"))
 
     assert [v.outcome for v in evidence.verdicts] == [Outcome.FAIL, Outcome.ERROR, Outcome.ERROR]
     (finding,) = unseen.findings
     assert (unseen.sentence, finding.expected, finding.found, finding.hint) == (
-        "the links could not be seen, so nothing was judged",
-        "the links to be seen",
+        "the links could not be seen, so nothing was judged (expected: 4X HDR)",
+        "4X HDR",
         "why",
         "what to do",
     )

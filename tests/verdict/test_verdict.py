@@ -7,36 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibaccept.verdict import (
+    NO_PROOF,
     VERDICT,
     Coverage,
     Difference,
     Different,
     Finding,
     Judgement,
+    Met,
     NotJudgedError,
     NotMetError,
     Outcome,
     Subject,
     Table,
-    Unseen,
     Verdict,
     judge,
     require,
+    same,
 )
+from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef, Counter, Proof, RouteRef
-
-
-@dataclass(frozen=True)
-class AtMost:
-    """A condition."""
-
-    limit: int
-
-    def met(self, actual):
-        return actual <= self.limit
-
-    def __str__(self):
-        return f"at most {self.limit}"
 
 
 @dataclass
@@ -63,11 +53,15 @@ class Notes:
         return self.verdicts[-1]
 
 
-def judged(values, expected=4, **words):
-    """Items 0, 1, ... with these values."""
-    return judge(
-        range(len(values)), expected=expected, actual=values.__getitem__, noun="cables", **words
-    )
+def judged(values, **words):
+    """Items 0, 1, ... with these values, of which 4 is right."""
+
+    def answer(item):
+        value = values[item]
+        is_answer = value is None or isinstance(value, Different | NotSeen)
+        return value if is_answer else same(4, value)
+
+    return judge(range(len(values)), expected="4", actual=answer, noun="cables", **words)
 
 
 def shown(judgement):
@@ -75,7 +69,7 @@ def shown(judgement):
 
 
 def test_all_as_ordered_passes():
-    assert judged([4, 4]) == Judgement((), 2, 2, "cables", "are 4", "are not 4")
+    assert judged([4, 4]) == Judgement((), 2, 2, "cables", "4")
     assert shown(judged([4, 4])) == (Outcome.PASS, 2, 2, "2 of 2 cables are 4")
 
 
@@ -85,16 +79,20 @@ def test_nothing_is_no_pass():
         Outcome.ERROR,
         0,
         0,
-        "no cables were seen, so nothing was judged",
+        "no cables were seen, so nothing was judged (expected: 4)",
     )
 
 
-def test_wrong_is_a_failure_and_told_first():
-    judgement = judged([4, 5, None, Unseen("no answer", "look again"), Different("down")])
+LINE = CaptureRef("captures/0007-fio.txt", 3, "fio: killed")
+LOOK_AGAIN = NotSeen("the cable", "no answer", "look again")
+
+
+def test_wrong_is_a_failure_and_comes_first():
+    judgement = judged([4, 5, None, LOOK_AGAIN, Different("down")])
 
     assert judgement.differences == (
         Difference(1, "fail", "4", "5"),
-        Difference(2, "error", "4", "no value was read"),
+        Difference(2, "error", "4", "the check answered None"),
         Difference(3, "error", "4", "no answer", "look again"),
         Difference(4, "fail", "4", "down"),
     )
@@ -111,7 +109,7 @@ def test_unseen_among_good_ones_is_an_error():
         Outcome.ERROR,
         2,
         3,
-        "1 of 3 cables could not be judged",
+        "1 of 3 cables could not be judged (expected: 4)",
     )
 
 
@@ -121,20 +119,69 @@ def test_a_difference_in_words_brings_its_own_order_and_hint():
     )
 
 
-def test_a_condition_is_asked_and_printed():
-    judgement = judged([3, 4, 5], AtMost(4))
+@pytest.mark.parametrize("answer", [None, 4, "met", True, Met])
+def test_what_is_no_answer_is_an_error(answer):
+    judgement = judge([1], expected="4", actual=lambda _item: answer, noun="cables")
 
-    assert judgement.differences == (Difference(2, "fail", "at most 4", "5"),)
-    assert judgement.sentence == "1 of 3 cables are not at most 4"
+    assert judgement.differences == (Difference(1, "error", "4", f"the check answered {answer!r}"),)
+    assert judgement.outcome is Outcome.ERROR
 
 
-@pytest.mark.parametrize("answer", [None, 1, "yes", float("nan"), NotImplemented])
-def test_only_true_meets_a_condition(answer):
+@pytest.mark.parametrize("answer", [1, "yes", float("nan"), NotImplemented])
+def test_only_true_is_equal(answer):
     class Odd:
-        def met(self, _actual):
+        def __eq__(self, _other):
             return answer
 
-    assert judged([4], Odd()).outcome is Outcome.FAIL
+        __hash__ = None
+
+    assert isinstance(same(Odd(), 4), Different)
+
+
+def mixed(answers, **words):
+    """Items by what is expected of each."""
+    return judge(
+        answers,
+        expected=", ".join(answers),
+        actual=answers.__getitem__,
+        expected_of=str,
+        noun="aspects",
+        **words,
+    )
+
+
+def test_each_item_may_have_an_expected_value_of_its_own():
+    three = {"1 master": Different("2 masters"), "on a host": Met(), "priority 15": LOOK_AGAIN}
+    judgement = mixed(three)
+
+    assert judgement.differences == (
+        Difference("1 master", "fail", "1 master", "2 masters"),
+        Difference("priority 15", "error", "priority 15", "no answer", "look again"),
+    )
+    assert [shown(judgement), shown(mixed({"1 master": Met(), "on a host": LOOK_AGAIN}))] == [
+        (
+            Outcome.FAIL,
+            2,
+            3,
+            "1 of 3 aspects are not as expected (1 master) (1 more could not be judged)",
+        ),
+        (Outcome.ERROR, 1, 2, "1 of 2 aspects could not be judged (expected: on a host)"),
+    ]
+    assert mixed({"1 master": Met(), "on a host": Met()}).sentence == (
+        "2 of 2 aspects are as expected (1 master, on a host)"
+    )
+
+
+def test_many_expected_values_are_not_listed_one_by_one():
+    judgement = judge(
+        "abcd",
+        expected="all of them",
+        actual=lambda _item: LOOK_AGAIN,
+        expected_of=str,
+        noun="letters",
+    )
+
+    assert judgement.sentence == "4 of 4 letters could not be judged (expected: all of them)"
 
 
 @pytest.mark.parametrize("value", [float("nan"), "4", 4.5, True, (), [4]])
@@ -144,12 +191,14 @@ def test_another_value_or_type_is_not_as_ordered(value):
 
 def test_words_tables_and_notes_are_kept():
     table = Table("spread", ("cable",), (("A/1",),))
-    judgement = judged(
-        [4], as_ordered="fit", not_as_ordered="do not fit", tables=[table], notes=["by name"]
-    )
+    words = {"met": "fit", "not_met": "do not fit", "tables": [table], "notes": ["by name"]}
+    judgement = judged([4], **words)
 
-    assert judgement == Judgement((), 1, 1, "cables", "fit", "do not fit", (table,), ("by name",))
+    assert judgement == Judgement(
+        *((), 1, 1, "cables", "4", "fit", "do not fit", (table,), ("by name",))
+    )
     assert judgement.sentence == "1 of 1 cables fit"
+    assert judged([5], **words).sentence == "1 of 1 cables do not fit"
 
 
 ORDERED = st.just(4)
@@ -159,7 +208,7 @@ WRONG = st.one_of(
     st.just(float("nan")),
     st.just("4"),
 )
-UNSEEN = st.one_of(st.none(), st.builds(Unseen, st.text()))
+UNSEEN = st.one_of(st.none(), st.builds(NotSeen, st.text(), st.text()))
 
 
 @given(st.lists(st.one_of(ORDERED, WRONG, UNSEEN)))
@@ -170,7 +219,7 @@ def test_a_pass_needs_every_item_seen_and_right(values):
     assert (judgement.outcome is Outcome.PASS) is right
     assert judgement.of == len(values)
     assert judgement.judged == sum(
-        value is not None and not isinstance(value, Unseen) for value in values
+        value is not None and not isinstance(value, NotSeen) for value in values
     )
 
 
@@ -197,7 +246,7 @@ def test_require_raises_unless_it_passes(values):
 def test_require_attaches_the_proof_of_every_difference():
     notes = Notes()
     with pytest.raises(NotMetError) as caught:
-        require(judged([4, 5, Unseen("no answer", "look again")]), notes)
+        require(judged([4, 5, LOOK_AGAIN]), notes)
 
     def finding(name, outcome, found, hint=""):
         counter = Counter.between("SymbolErrorCounter", name, 1, 4, seconds=3.0, bits=16)
@@ -226,6 +275,46 @@ def test_require_attaches_the_proof_of_every_difference():
     )
     assert str(caught.value) == caught.value.verdict.sentence
     assert notes.verdicts == [caught.value.verdict]
+
+
+def test_what_shows_the_absence_is_the_proof_of_an_error_and_nothing_else_is():
+    notes = Notes()
+    with pytest.raises(NotJudgedError):
+        require(judged([NotSeen("the run", "fio was killed", "run it again", (LINE,))]), notes)
+
+    assert notes.verdicts[0].findings == (
+        Finding(
+            *(Subject("thing", "0"), "error", "4", "fio was killed", "run it again"),
+            captures=(LINE,),
+        ),
+    )
+
+
+def test_an_absence_shown_by_the_lines_of_the_item_keeps_the_whole_proof():
+    notes = Notes()
+    own = CaptureRef("captures/0001-x.txt", 7, "0")
+    with pytest.raises(NotJudgedError):
+        require(judged([NotSeen("the cable", "no answer", "", (own,))]), notes)
+
+    (finding,) = notes.verdicts[0].findings
+    assert (finding.captures, finding.again) == ((own,), "ssh mgmt01 x")
+
+
+class Silent(Notes):
+    """An evidence source that proves nothing."""
+
+    def proof(self, _item):
+        return Proof(again="ssh mgmt01 x")
+
+
+@pytest.mark.parametrize("answer", [Different("5"), LOOK_AGAIN])
+def test_a_finding_without_proof_says_so(answer):
+    notes = Silent()
+    with pytest.raises((NotMetError, NotJudgedError)):
+        require(judged([answer]), notes)
+
+    (finding,) = notes.verdicts[0].findings
+    assert (finding.missing, finding.again) == ((NO_PROOF,), "ssh mgmt01 x")
 
 
 def test_what_the_record_makes_of_it_counts():

@@ -118,6 +118,11 @@ class Expectation(Strict):
             yield "window: load needs 'workloads:' with filesystem or rdma"
 
     @property
+    def ordered(self) -> str:
+        """What the entry expects, in words with its values: ``4X HDR``."""
+        raise NotImplementedError
+
+    @property
     def is_under_load(self) -> bool:
         """True where this entry is judged only with ``--load``."""
         return self.needs().load

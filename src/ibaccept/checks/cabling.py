@@ -14,7 +14,8 @@ from ibaccept.observe.cabling import CableDifference, PlacedCable, compare, loca
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.site.fields import Text
 from ibaccept.site.plan import Plan, PlannedCable
-from ibaccept.verdict import Different, Unseen
+from ibaccept.verdict import Different, ItemAnswer, Met
+from ibaccept.verdict.absence import NotSeen
 
 
 class Cabling(Expectation):
@@ -53,8 +54,14 @@ class Cabling(Expectation):
         """The plan the fabric is held against."""
         return self.plan
 
+    @property
+    def ordered(self) -> str:
+        """The whole order; of one cable see ``planned_as``."""
+        return CABLED
 
-IN_PLACE = "in place"
+
+CABLED = "cabled as planned"
+UNPLANNED = "cables that the plan does not name"
 
 
 def cables_of(
@@ -82,7 +89,7 @@ def cables_of(
         return [about[cable] if cable in about else _located(plan, snapshot, cable)]
     extras = [difference for difference in differences if not difference.planned]
     if expected.each is not None:
-        others = Aspect("cables", "cables that the plan does not name", command="iblinkinfo --line")
+        others = Aspect("cables", UNPLANNED, command="iblinkinfo --line")
         unplanned: list[Any] = [*extras]
         return [*(unplanned or [others]), *snapshot.gaps]
     told: set[int] = set()
@@ -104,8 +111,21 @@ def _located(plan: Plan, snapshot: Snapshot, cable: PlannedCable) -> PlacedCable
     return next(c for c in locate(plan, snapshot.fabric) if c.planned == cable)
 
 
-def cabling_of(item: Any, *, gaps: bool) -> str | Different | Unseen:
-    """``in place``, what differs from the plan, or what was not seen.
+def planned_as(item: Any) -> str:
+    """What is expected of an item of ``cables_of``: ``cabled as planned: SwitchA/13 - calc1/1``."""
+    match item:
+        case CableDifference(expected=str(text)) if text:
+            return text
+        case PlacedCable():
+            return f"{CABLED}: {item.name}"
+        case Aspect():
+            return "no cable that the plan does not name"
+        case _:
+            return CABLED
+
+
+def cabling_of(item: Any, *, gaps: bool) -> ItemAnswer:
+    """Met where it is in place, what differs from the plan, or what was not seen.
 
     Args:
         item: from ``cables_of``.
@@ -113,16 +133,16 @@ def cabling_of(item: Any, *, gaps: bool) -> str | Different | Unseen:
     """
     match item:
         case CableDifference(kind="unseen"):
-            return Unseen(item.text, ANOTHER_LOOK)
+            return NotSeen("the cable", item.text, ANOTHER_LOOK)
         case CableDifference(kind="missing") if gaps and not all(c.is_absent for c in item.planned):
-            return Unseen(f"{item.text}, but the sweep was not whole", ANOTHER_LOOK)
+            return NotSeen("the cable", f"{item.text}, but the sweep was not whole", ANOTHER_LOOK)
         case CableDifference():
-            return Different(item.text, item.expected)
+            return Different(item.text)
         case PlacedCable():
-            return IN_PLACE if item.is_there else Unseen(item.state_text(), ANOTHER_LOOK)
+            return Met() if item.is_there else NotSeen(item.name, item.state_text(), ANOTHER_LOOK)
         case Aspect():
-            return IN_PLACE
+            return Met()
         case Gap():
-            return Unseen(item.reason, ANOTHER_LOOK)
+            return item.not_seen(ANOTHER_LOOK)
         case _:
             raise TypeError(f"{type(item).__name__} is no cable")

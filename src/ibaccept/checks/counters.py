@@ -8,14 +8,14 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, field_validator
 
 from ibaccept.checks.base import Area, Expectation, Need
-from ibaccept.checks.links import BOTH_ENDS, SHORT, SLACK, _absent, ports_of
+from ibaccept.checks.links import BOTH_ENDS, SHORT, SLACK, absent, ports_of
 from ibaccept.checks.selector import AbsentNode, LinkSelector
 from ibaccept.fabric.counters import COUNTERS, FAULT_COUNTERS, WIDTH
 from ibaccept.fabric.model import PortId
 from ibaccept.fabric.units import Duration
 from ibaccept.observe.snapshot import Gap, Snapshot, Window
 from ibaccept.site.fields import Count, CounterName
-from ibaccept.verdict import Different, Unseen
+from ibaccept.verdict import Different, ItemAnswer, Met
 from ibaccept.verdict.absence import NotSeen, NotSeenError
 from ibaccept.verdict.evidence import Counter, CounterState
 
@@ -107,6 +107,12 @@ class ErrorCounters(Expectation):
         """``60s``, or ``the load runs``."""
         return "the load runs" if self.window == "load" else str(self.window)
 
+    @property
+    def ordered(self) -> str:
+        """``growth of at most 0 of each error counter, 10 of SymbolErrorCounter``."""
+        own = [f"{limit} of {name}" for name, limit in self.limits.items()]
+        return ", ".join(("growth of at most 0 of each error counter", *own))
+
     def limit(self, counter: str) -> int | None:
         """Growth allowed; None for a counter that is only shown."""
         if counter in self.limits:
@@ -116,19 +122,19 @@ class ErrorCounters(Expectation):
 
 def growth_of(
     snapshot: Snapshot, window: Window, expected: ErrorCounters
-) -> Callable[[Any], str | Unseen | Different]:
+) -> Callable[[Any], ItemAnswer]:
     """Judges the counters of both ends of an item over a window.
 
     Returns:
-        A function of the item: ``"within limits"``, what grew beyond its limit, or what could not
-        be judged. Growth that is proven is told also where another counter could not be judged.
+        A function of the item: met, what grew beyond its limit, or what could not be judged.
+        Growth that is proven is a difference also where another counter could not be judged.
     """
     judged = [(name, limit) for name in COUNTERS if (limit := expected.limit(name)) is not None]
     always = all(COUNTERS[name].cap_bit is None for name, _ in judged)
 
-    def growth(item: Any) -> str | Unseen | Different:
+    def growth(item: Any) -> ItemAnswer:
         if isinstance(item, Gap | AbsentNode):
-            return _absent(item)
+            return absent(item)
         ports = [port for port in ports_of(item) if snapshot.fabric.port(port) is not None]
         grown, unclear = [], []
         if len(ports) < BOTH_ENDS:
@@ -144,13 +150,11 @@ def growth_of(
         if grown:
             return Different("; ".join(grown))
         if unclear:
-            return Unseen("; ".join(dict.fromkeys(unclear)), "read the port again in a new window")
-        return WITHIN
+            why = "; ".join(dict.fromkeys(unclear))
+            return NotSeen("error counters", why, "read the port again in a new window")
+        return Met()
 
     return growth
-
-
-WITHIN = "within limits"
 
 
 def _growth(

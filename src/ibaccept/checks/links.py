@@ -17,12 +17,13 @@ from ibaccept.observe.cabling import EndState, PlacedCable
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.site.fields import AtLeastOne, SpeedField, WidthField
 from ibaccept.site.plan import PlannedCable
-from ibaccept.verdict import Different, Unseen
+from ibaccept.verdict import Different, ItemAnswer, Met, same
+from ibaccept.verdict.absence import NotSeen
 
 
 @dataclass(frozen=True, slots=True)
 class RateOrder:
-    """The ordered width, speed, or both; a condition for ``judge``."""
+    """The ordered width, speed, or both."""
 
     width: Width | None
     speed: Speed | None
@@ -66,7 +67,7 @@ class LinkRate(Expectation):
     )
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
+    def _is_ordered(self) -> Self:
         if self.width is None and self.speed is None:
             raise ValueError("nothing is ordered; give width, speed or both")
         return self
@@ -79,6 +80,11 @@ class LinkRate(Expectation):
     def rate(self) -> RateOrder:
         """What was ordered."""
         return RateOrder(self.width, self.speed)
+
+    @property
+    def ordered(self) -> str:
+        """``4X HDR``."""
+        return str(self.rate)
 
 
 BOTH_ENDS = 2
@@ -130,38 +136,45 @@ def _or_gap(snapshot: Snapshot, item: Item) -> Item | Gap:
     return item
 
 
-def rate_of(item: Any) -> Rate | Unseen | Different:
-    """Active rate of a selected item, or why there is none."""
-    if isinstance(item, Link):
-        return _link_rate(item)
-    if isinstance(item, PlacedCable):
-        if item.is_unseen:
-            return Unseen(f"not seen: {item.state_text()}", ANOTHER_LOOK)
-        return Different(
-            f"down: {item.state_text()}" if item.is_down else f"missing: {item.state_text()}"
-        )
-    return _absent(item)
+def rate_judge(ordered: RateOrder) -> Callable[[Any], ItemAnswer]:
+    """A function of the selected item: whether its link has the ordered rate at both ends."""
+
+    def judged(item: Any) -> ItemAnswer:
+        if isinstance(item, Link):
+            return _link_rate(item, ordered)
+        if isinstance(item, PlacedCable):
+            if item.is_unseen:
+                return NotSeen(item.name, f"not seen: {item.state_text()}", ANOTHER_LOOK)
+            return Different(
+                f"down: {item.state_text()}" if item.is_down else f"missing: {item.state_text()}"
+            )
+        return absent(item)
+
+    return judged
 
 
-def _link_rate(link: Link) -> Rate | Unseen | Different:
+def _link_rate(link: Link, ordered: RateOrder) -> ItemAnswer:
     if any(end.is_down for end in link.ends):
         return Different("down")
     if link.a.rate is None or link.b.rate is None:
         shown = " / ".join(end.rate_text or "nothing" for end in link.ends)
-        return Unseen(
-            f"the two tools or the two ends do not agree on a rate: {shown}", ANOTHER_LOOK
+        return NotSeen(
+            "the rate",
+            f"the two tools or the two ends do not agree on a rate: {shown}",
+            ANOTHER_LOOK,
         )
     if link.a.rate != link.b.rate:
         return Different(f"{link.a.rate} at one end, {link.b.rate} at the other")
-    return link.a.rate
+    return Met() if ordered.met(link.a.rate) else Different(str(link.a.rate))
 
 
-def _absent(item: Any) -> Unseen | Different:
+def absent(item: Gap | AbsentNode) -> NotSeen | Different:
+    """The answer for a node that gave none, or that the fabric does not show."""
     if isinstance(item, Gap):
-        return Unseen(item.reason, ANOTHER_LOOK)
+        return item.not_seen(ANOTHER_LOOK)
     if isinstance(item, AbsentNode):
         return Different(f"missing: {item.name} is not in the fabric")
-    raise TypeError(f"{type(item).__name__} has no rate")
+    raise TypeError(f"{type(item).__name__} is no selected item")
 
 
 def ports_of(item: Any) -> tuple[PortId, ...]:
@@ -195,11 +208,16 @@ class LinkCount(Expectation):
         """The links to count."""
         return LinkSelector(between=self.between)
 
+    @property
+    def ordered(self) -> str:
+        """``8 up``."""
+        return f"{self.count} up"
+
 
 def count_of(
     snapshot: Snapshot, expected: LinkCount
-) -> tuple[list[Aspect], Callable[[Aspect], int | Unseen]]:
-    """The count as one item, and how many links are up between the two sides.
+) -> tuple[list[Aspect], Callable[[Aspect], ItemAnswer]]:
+    """The count as one item, and its judge: how many links are up between the two sides.
 
     Raises:
         NotSeenError: the fabric was not seen.
@@ -208,12 +226,14 @@ def count_of(
     chosen = links_of(snapshot, expected.links)
     links = tuple(item for item in chosen.items if isinstance(item, Link))
     up = tuple(link for link in links if not any(end.is_down for end in link.ends))
-    gaps = [item.reason for item in chosen.items if isinstance(item, Gap)]
+    gaps = [item for item in chosen.items if isinstance(item, Gap)]
     aspect = Aspect("count", chosen.noun, links=up, command="iblinkinfo --line")
 
-    def of(_aspect: Aspect) -> int | Unseen:
+    def of(_aspect: Aspect) -> ItemAnswer:
         if gaps and len(up) <= expected.count:
-            return Unseen(f"{len(up)} are up, but {reasons(gaps)}", ANOTHER_LOOK)
-        return len(up)
+            why = reasons(gap.reason for gap in gaps)
+            captures = tuple(line for gap in gaps for line in gap.captures)
+            return NotSeen(chosen.noun, f"{len(up)} up, but {why}", ANOTHER_LOOK, captures)
+        return same(expected.ordered, f"{len(up)} up")
 
     return [aspect], of

@@ -12,7 +12,7 @@ from ibaccept.fabric.model import Link, PortId
 from ibaccept.observe.cabling import CableDifference, PlacedCable
 from ibaccept.observe.counters import Sweep
 from ibaccept.observe.snapshot import Gap, Snapshot
-from ibaccept.verdict import Coverage, Finding, Outcome, Subject, Verdict
+from ibaccept.verdict import Coverage, Outcome, Subject, Verdict, finding
 from ibaccept.verdict.absence import NotSeen, NotSeenError
 from ibaccept.verdict.evidence import CaptureRef, Counter, CounterState, Proof, RouteRef
 
@@ -37,6 +37,7 @@ class Aspect:
         counters: that show it; where there are none, those of the links in the longest window.
         guids: node GUIDs of the subject, one per port.
         ports: port numbers of the subject.
+        missing: evidence that could not be had, a sentence each.
     """
 
     kind: str
@@ -48,27 +49,33 @@ class Aspect:
     counters: tuple[Counter, ...] = ()
     guids: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
-def unseen_verdict(part: NotSeen) -> Verdict:
-    """The verdict of an entry of which nothing could be judged; id and waivers are not in it."""
-    finding = Finding(
+def unseen_verdict(part: NotSeen, expected: str) -> Verdict:
+    """The verdict of an entry of which nothing could be judged; id and waivers are not in it.
+
+    Args:
+        part: what was not seen.
+        expected: what the entry expects, in words.
+    """
+    lacking = finding(
         Subject("part", part.what),
         "error",
-        f"{part.what} to be seen",
-        part.reason,
-        part.hint,
-        captures=part.captures,
+        expected=expected,
+        found=part.reason,
+        hint=part.hint,
+        proof=Proof(captures=part.captures),
     )
     return Verdict(
         id="",
         kind="",
         nodeid="",
         outcome=Outcome.ERROR,
-        sentence=f"{part.what} could not be seen, so nothing was judged",
+        sentence=f"{part.what} could not be seen, so nothing was judged (expected: {expected})",
         because="",
         coverage=Coverage(0, 0),
-        findings=(finding,),
+        findings=(lacking,),
     )
 
 
@@ -78,11 +85,13 @@ class Evidence:
 
     Attributes:
         snapshot: what was seen.
+        ordered: what the entry expects, in words.
         complete: fills in id, reason and waivers of a verdict.
         verdicts: what was recorded; a test that leaves this empty judged nothing.
     """
 
     snapshot: Snapshot
+    ordered: str
     complete: Callable[[Verdict], Verdict] = field(default=lambda verdict: verdict)
     verdicts: list[Verdict] = field(default_factory=list)
 
@@ -94,7 +103,7 @@ class Evidence:
 
     def unseen(self, part: NotSeen) -> Verdict:
         """The verdict of an entry whose part of the snapshot is not there. It is recorded."""
-        return self.record(unseen_verdict(part))
+        return self.record(unseen_verdict(part, self.ordered))
 
     # -- who it is about ---------------------------------------------------------------------
 
@@ -184,7 +193,7 @@ class Evidence:
     @proof.register
     def _(self, item: Aspect) -> Proof:
         captures = list(item.captures)
-        missing: list[str] = []
+        missing = list(item.missing)
         found: list[Counter] = list(item.counters)
         routes = item.routes
         for link in item.links[:LINKS_SHOWN]:

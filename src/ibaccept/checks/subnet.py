@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from ibaccept.checks.base import Area, Expectation
 from ibaccept.checks.proof import Aspect
+from ibaccept.fabric.model import Guid
 from ibaccept.observe.snapshot import MASTER, STANDBY, SeenManager, Snapshot
 from ibaccept.site.fields import AtLeastOne, Count, GuidField
-from ibaccept.verdict import Different, Unseen
+from ibaccept.verdict import Different, ItemAnswer, Met, same
+from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
 
@@ -46,8 +48,24 @@ class SubnetManager(Expectation):
         default=None, description="priority of the master"
     )
 
+    @property
+    def aspects(self) -> Mapping[str, str]:
+        """What is expected of each ordered aspect: ``masters``: ``1 master``."""
+        found = {"masters": _number("masters", self.masters)}
+        if self.on is not None:
+            found["on"] = _on(self.on)
+        if self.guid is not None:
+            found["guid"] = _guid(self.guid)
+        if self.standbys is not None:
+            found["standbys"] = _number("standbys", self.standbys)
+        if self.priority is not None:
+            found["priority"] = _priority(self.priority)
+        return found
 
-AS_ORDERED = "as ordered"
+    @property
+    def ordered(self) -> str:
+        """``1 master, master on a host, 1 standby``."""
+        return ", ".join(self.aspects.values())
 
 
 ASK = "ask each with 'sminfo LID' on the observer"
@@ -63,15 +81,14 @@ def aspects(snapshot: Snapshot, ordered: SubnetManager) -> list[Aspect]:
     captures: tuple[CaptureRef, ...] = tuple(manager.capture for manager in seen.found)
     if seen.none is not None:
         captures = (seen.none,)
-    optional = ("on", "guid", "standbys", "priority")
-    names = ("masters", *(name for name in optional if getattr(ordered, name) is not None))
-    return [Aspect("subnet-manager", name, captures=captures, command="sminfo") for name in names]
+    return [
+        Aspect("subnet-manager", name, captures=captures, command="sminfo")
+        for name in ordered.aspects
+    ]
 
 
-def judged(
-    snapshot: Snapshot, ordered: SubnetManager
-) -> Callable[[Aspect], str | Different | Unseen]:
-    """A function of the aspect: ``as ordered``, what differs, or what was not seen."""
+def judged(snapshot: Snapshot, ordered: SubnetManager) -> Callable[[Aspect], ItemAnswer]:
+    """A function of the aspect: met, what differs, or what was not seen."""
     seen = snapshot.managers
     masters = [manager for manager in seen.found if manager.state == MASTER]
     standbys = [manager for manager in seen.found if manager.state == STANDBY]
@@ -79,21 +96,22 @@ def judged(
     if any(manager.state is None for manager in seen.found):
         silent = "sminfo is too old to print a state"
 
-    def master(aspect: Aspect) -> str | Different | Unseen:
+    def master(aspect: Aspect) -> ItemAnswer:
         if not masters:
-            return Unseen(silent or f"there is no master, so its {aspect.name} cannot be judged")
+            why = silent or f"there is no master, so its {aspect.name} cannot be judged"
+            return NotSeen("the master", why)
         one = masters[0]
         if len(masters) > 1:
-            return Unseen(f"there are {len(masters)} masters, so none is the master")
+            return NotSeen("the master", f"there are {len(masters)} masters, so none is the master")
         match aspect.name:
             case "on":
-                return _same(str(ordered.on), _where(snapshot, one))
+                return same(_on(ordered.on), _on(_where(snapshot, one)))
             case "guid":
-                return _same(str(ordered.guid), str(one.guid))
+                return same(_guid(ordered.guid), _guid(one.guid))
             case _:
-                return _same(str(ordered.priority), str(one.priority))
+                return same(_priority(ordered.priority), _priority(one.priority))
 
-    def of(aspect: Aspect) -> str | Different | Unseen:
+    def of(aspect: Aspect) -> ItemAnswer:
         if aspect.name in {"masters", "standbys"}:
             found = masters if aspect.name == "masters" else standbys
             number = ordered.masters if aspect.name == "masters" else ordered.standbys
@@ -106,20 +124,33 @@ def judged(
 
 def _count(
     snapshot: Snapshot, what: str, number: int, found: list[SeenManager], silent: str
-) -> str | Different | Unseen:
+) -> ItemAnswer:
     if len(found) > number or (len(found) < number and not silent):
         who = ", ".join(f"LID {m.lid} on {_name(snapshot, m)}" for m in found)
         gone = (
             ": the node of the last one answers, its SM does not" if snapshot.managers.gone else ""
         )
-        return Different(f"{len(found)} {what}" + (f": {who}" if who else gone), f"{number} {what}")
+        return Different(_number(what, len(found)) + (f": {who}" if who else gone))
     if silent:
-        return Unseen(f"{len(found)} {what} answered, but {silent}", ASK)
-    return AS_ORDERED
+        return NotSeen(f"the {what}", f"{_number(what, len(found))} answered, but {silent}", ASK)
+    return Met()
 
 
-def _same(ordered: str, found: str) -> str | Different:
-    return AS_ORDERED if ordered == found else Different(found, ordered)
+def _number(what: str, number: int) -> str:
+    """``1 master``, ``2 masters``."""
+    return f"{number} {what.removesuffix('s') if number == 1 else what}"
+
+
+def _on(where: str | None) -> str:
+    return f"master on a {where}" if where == "host" else f"master in a {where}"
+
+
+def _guid(guid: Guid | None) -> str:
+    return f"master with GUID {guid}"
+
+
+def _priority(number: int | None) -> str:
+    return f"master with priority {number}"
 
 
 def _where(snapshot: Snapshot, manager: SeenManager) -> str:

@@ -65,6 +65,10 @@ class Gap:
     reason: str
     captures: tuple[CaptureRef, ...] = ()
 
+    def not_seen(self, hint: str) -> NotSeen:
+        """The gap as the answer for what it hides."""
+        return NotSeen(self.name, self.reason, hint, self.captures)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:

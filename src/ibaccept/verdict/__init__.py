@@ -1,4 +1,4 @@
-"""Judging: what was asked, what was found, and what that makes. Yields data; prints nothing."""
+"""Judging: what was expected, what was found, and the outcome. Yields data; prints nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
+from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef, Counter, Proof, RouteRef
 
 T = TypeVar("T")
@@ -106,40 +107,53 @@ VERDICT = TypeAdapter(Verdict)
 """Dumps and loads verdicts: ``VERDICT.dump_python(verdict, mode="json")``."""
 
 
-class Condition(Protocol):
-    """What was ordered, where equality does not say it. Its ``str`` is printed as expected."""
-
-    def met(self, actual: Any) -> bool:
-        """True where the value is as ordered."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class Unseen:
-    """A value that could not be had: why, and what to do. Judged as error, never as pass."""
-
-    reason: str
-    hint: str = ""
+class Met:
+    """What was found is what the entry expects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Different:
-    """A value that is wrong, in words: for differences that no single value shows."""
+    """What was found is wrong.
+
+    Attributes:
+        found: the value found, in words.
+        expected: the value expected; empty for that of the item.
+        hint: what to do next.
+    """
 
     found: str
     expected: str = ""
     hint: str = ""
 
 
+ItemAnswer = Met | Different | NotSeen
+"""What a check says of one item: right, wrong, or unknown and why."""
+
+
+def same(ordered: object, found: object) -> Met | Different:
+    """Compare two values with ``==``; only ``True`` is equal."""
+    return Met() if (ordered == found) is True else Different(str(found), str(ordered))
+
+
 @dataclass(frozen=True, slots=True)
 class Difference(Generic[T]):
-    """One judged item that is not as ordered (``fail``) or was not seen (``error``)."""
+    """One judged item that differs (``fail``) or was not seen (``error``).
+
+    Attributes:
+        captures: what shows why it was not seen; empty where the item's own proof does.
+    """
 
     item: T
     outcome: Literal["fail", "error"]
     expected: str
     found: str
     hint: str = ""
+    captures: tuple[CaptureRef, ...] = ()
+
+
+ORDERS_SHOWN = 3
+"""Expected values that a sentence names one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +162,22 @@ class Judgement(Generic[T]):
 
     Attributes:
         noun: what the items are, in the plural: ``inter-switch links``.
-        as_ordered: ``are 4X HDR``.
-        not_as_ordered: ``are not 4X HDR``.
+        expected: of all of them: ``4X HDR``.
+        met: ends the sentence of a pass; empty for ``are <expected>``.
+        not_met: ends the sentence of a failure; empty for ``are not <expected>``.
+        is_mixed: items differ in what is expected of them.
     """
 
     differences: tuple[Difference[T], ...]
     judged: int
     of: int
     noun: str
-    as_ordered: str
-    not_as_ordered: str
+    expected: str
+    met: str = ""
+    not_met: str = ""
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    is_mixed: bool = False
 
     @property
     def outcome(self) -> Outcome:
@@ -175,69 +193,96 @@ class Judgement(Generic[T]):
     def sentence(self) -> str:
         """``2 of 96 inter-switch links are not 4X HDR``."""
         failed = sum(d.outcome == "fail" for d in self.differences)
+        unseen = self.of - self.judged
         if self.of == 0:
-            return f"no {self.noun} were seen, so nothing was judged"
+            return f"no {self.noun} were seen, so nothing was judged (expected: {self.expected})"
         if failed:
-            unseen = self.of - self.judged
-            tail = f" ({unseen} more could not be judged)" if unseen else ""
-            return f"{failed:,} of {self.of:,} {self.noun} {self.not_as_ordered}{tail}"
-        if self.judged < self.of:
-            return f"{self.of - self.judged:,} of {self.of:,} {self.noun} could not be judged"
-        return f"{self.judged:,} of {self.of:,} {self.noun} {self.as_ordered}"
+            tail = f" ({unseen:,} more could not be judged)" if unseen else ""
+            return f"{failed:,} of {self.of:,} {self.noun} {self._when_different}{tail}"
+        if unseen:
+            return (
+                f"{unseen:,} of {self.of:,} {self.noun} could not be judged "
+                f"(expected: {self._expected_of('error')})"
+            )
+        return f"{self.judged:,} of {self.of:,} {self.noun} {self._when_met}"
+
+    @property
+    def _when_met(self) -> str:
+        as_expected = f"are as expected ({self.expected})" if self.is_mixed else ""
+        return self.met or as_expected or f"are {self.expected}"
+
+    @property
+    def _when_different(self) -> str:
+        mixed = f"are not as expected ({self._expected_of('fail')})" if self.is_mixed else ""
+        return self.not_met or mixed or f"are not {self.expected}"
+
+    def _expected_of(self, outcome: str) -> str:
+        """What was expected of the items with this outcome; of all of them where it is long."""
+        texts = dict.fromkeys(d.expected for d in self.differences if d.outcome == outcome)
+        return "; ".join(texts) if 0 < len(texts) <= ORDERS_SHOWN else self.expected
 
 
 def judge(
     items: Iterable[T],
     *,
-    expected: Any,
-    actual: Callable[[T], Any],
+    expected: str,
+    actual: Callable[[T], ItemAnswer],
     noun: str,
-    as_ordered: str | None = None,
-    not_as_ordered: str | None = None,
+    expected_of: Callable[[T], str] | None = None,
+    met: str = "",
+    not_met: str = "",
     tables: Sequence[Table] = (),
     notes: Sequence[str] = (),
 ) -> Judgement[T]:
-    """Compare each item with what was ordered. The one place where "nothing" is decided.
+    """Put each item's answer in its place. The one place where "nothing" is decided.
 
     Args:
         items: what the entry selected. An empty selection is an error.
-        expected: a value (compared with ``==``) or a ``Condition``.
-        actual: the value seen. ``None`` or ``Unseen`` is an error for that item, ``Different`` a
-            failure in words, anything else is compared.
+        expected: the expected value in words, ``4X HDR``; with ``expected_of``, of all items.
+        actual: the answer for an item. ``NotSeen`` is an error, and so is anything that is no
+            answer, such as None.
         noun: what the items are, in the plural.
-        as_ordered: ends the sentence of a pass; default ``are <expected>``.
-        not_as_ordered: ends the sentence of a failure; default ``are not <expected>``.
+        expected_of: the expected value of one item, where items differ in it.
+        met: ends the sentence of a pass; default ``are <expected>``.
+        not_met: ends the sentence of a failure; default ``are not <expected>``.
         tables: for the reader.
         notes: for the reader.
     """
     differences: list[Difference[T]] = []
     judged = of = 0
-    met = expected.met if hasattr(expected, "met") else expected.__eq__
     for item in items:
         of += 1
-        value = actual(item)
-        if value is None:
-            value = Unseen("no value was read")
-        if isinstance(value, Unseen):
-            differences.append(Difference(item, "error", str(expected), value.reason, value.hint))
-            continue
-        judged += 1
-        if isinstance(value, Different):
-            differences.append(
-                Difference(item, "fail", value.expected or str(expected), value.found, value.hint)
-            )
-        elif met(value) is not True:
-            differences.append(Difference(item, "fail", str(expected), str(value)))
+        answer = actual(item)
+        text = expected if expected_of is None else expected_of(item)
+        match answer:
+            case Met():
+                judged += 1
+            case Different():
+                judged += 1
+                ordered = answer.expected or text
+                differences.append(Difference(item, "fail", ordered, answer.found, answer.hint))
+            case NotSeen():
+                differences.append(_unknown(item, text, answer))
+            case _:
+                differences.append(
+                    _unknown(item, text, NotSeen("the answer", f"the check answered {answer!r}"))
+                )
     return Judgement(
         tuple(differences),
         judged,
         of,
         noun,
-        as_ordered if as_ordered is not None else f"are {expected}",
-        not_as_ordered if not_as_ordered is not None else f"are not {expected}",
+        expected,
+        met,
+        not_met,
         tuple(tables),
         tuple(notes),
+        is_mixed=expected_of is not None,
     )
+
+
+def _unknown(item: T, expected: str, part: NotSeen) -> Difference[T]:
+    return Difference(item, "error", expected, part.reason, part.hint, part.captures)
 
 
 class NotMetError(AssertionError):
@@ -257,7 +302,7 @@ class NotJudgedError(Exception):
 
 
 class EvidenceSource(Protocol):
-    """Proves a finding about an item, and takes the verdict down (``snapshot.evidence``)."""
+    """Proves a finding about an item, and records the verdict."""
 
     def subject(self, item: Any) -> Subject:
         """Identity and name of an item."""
@@ -273,29 +318,12 @@ class EvidenceSource(Protocol):
 
 
 def require(judgement: Judgement[Any], evidence: EvidenceSource) -> Verdict:
-    """Attach the evidence to every difference, take the verdict down, and raise unless it passes.
+    """Attach the evidence to every difference, record the verdict, and raise unless it passes.
 
     Raises:
         NotMetError: something differs and no waiver covers it.
         NotJudgedError: nothing differs, but something could not be judged.
     """
-    findings = []
-    for difference in judgement.differences:
-        proof = evidence.proof(difference.item)
-        findings.append(
-            Finding(
-                evidence.subject(difference.item),
-                difference.outcome,
-                difference.expected,
-                difference.found,
-                difference.hint,
-                proof.counters,
-                proof.routes,
-                proof.captures,
-                proof.again,
-                proof.missing,
-            )
-        )
     verdict = evidence.record(
         Verdict(
             id="",
@@ -305,7 +333,7 @@ def require(judgement: Judgement[Any], evidence: EvidenceSource) -> Verdict:
             sentence=judgement.sentence,
             because="",
             coverage=Coverage(judgement.judged, judgement.of),
-            findings=tuple(findings),
+            findings=tuple(_finding(one, evidence) for one in judgement.differences),
             tables=judgement.tables,
             notes=judgement.notes,
         )
@@ -315,3 +343,46 @@ def require(judgement: Judgement[Any], evidence: EvidenceSource) -> Verdict:
     if verdict.outcome is Outcome.ERROR:
         raise NotJudgedError(verdict)
     return verdict
+
+
+def _finding(difference: Difference[Any], evidence: EvidenceSource) -> Finding:
+    proof = evidence.proof(difference.item)
+    if not set(difference.captures) <= set(proof.captures):
+        # What shows that the item is as it is does not show why it could not be judged.
+        proof = Proof(captures=difference.captures)
+    return finding(
+        evidence.subject(difference.item),
+        difference.outcome,
+        expected=difference.expected,
+        found=difference.found,
+        hint=difference.hint,
+        proof=proof,
+    )
+
+
+NO_PROOF = "no output of this run shows it"
+
+
+def finding(
+    subject: Subject,
+    outcome: Literal["fail", "error"],
+    *,
+    expected: str,
+    found: str,
+    hint: str = "",
+    proof: Proof,
+) -> Finding:
+    """A finding with its proof. One without any says so: ``missing`` is then not empty."""
+    is_bare = not (proof.counters or proof.routes or proof.captures or proof.missing)
+    return Finding(
+        subject,
+        outcome,
+        expected,
+        found,
+        hint,
+        proof.counters,
+        proof.routes,
+        proof.captures,
+        proof.again,
+        (NO_PROOF,) if is_bare else proof.missing,
+    )

@@ -1,13 +1,24 @@
 """Judging routes: delivered, over few enough switches, no credit loop, no host without a LID."""
 
+from dataclasses import replace
+from unittest.mock import ANY
+
 import pytest
 
 from ibaccept.checks.routes import delivery
-from ibaccept.checks.routes.delivery import AS_ORDERED, READ_AGAIN
+from ibaccept.checks.routes.delivery import READ_AGAIN
 from ibaccept.checks.routes.kinds import Delivery
 from ibaccept.observe.snapshot import Gap
-from ibaccept.verdict import Different, Outcome, Unseen, judge
+from ibaccept.verdict import Different, Met, Outcome, judge
+from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import RouteExample
+
+
+def expecting(expected, item, answer):
+    """The answer; a difference with what was expected."""
+    if isinstance(answer, Different):
+        return replace(answer, expected=delivery.route_order(expected, item))
+    return answer
 
 
 def judged(snapshot, job=None, **keys):
@@ -16,9 +27,9 @@ def judged(snapshot, job=None, **keys):
     found = delivery.routes_found(snapshot, expected, job)
     aspects = delivery.route_aspects(snapshot, expected, found)
     judging = delivery.RouteJudge(snapshot, expected, found)
-    said = {item.name: judging(item) for item in aspects}
+    said = {item.name: expecting(expected, item, judging(item)) for item in aspects}
     routes = {item.name: item.routes.examples for item in aspects if getattr(item, "routes", None)}
-    answer = judge(aspects, expected=AS_ORDERED, actual=judging, noun="x").outcome
+    answer = judge(aspects, expected=expected.ordered, actual=judging, noun="x").outcome
     return said, routes, delivery.route_notes(expected, found), answer
 
 
@@ -40,9 +51,9 @@ def test_all_delivered(line):
     said, routes, notes, answer = judged(line.snapshot(), max_hops=3)
 
     assert said == {
-        "delivery": AS_ORDERED,
-        "hops": AS_ORDERED,
-        "credit loops": AS_ORDERED,
+        "delivery": Met(),
+        "hops": Met(),
+        "credit loops": Met(),
     }
     longest = RouteExample(3, 1, ("c/1", "C/31", "B/21", "A/1", "a"), "delivered")
     assert routes == {"delivery": (longest,), "hops": (longest,), "credit loops": ()}
@@ -86,9 +97,9 @@ def test_a_pair_of_the_job_that_is_lost_fails_the_job_and_another_does_not(line,
     spared, _, _, answer = judged(snapshot, sides_of(snapshot, ["a"], ["b"]), every="job")
 
     assert hit["delivery"] == Different(
-        "1 of 2 pairs are not delivered: 1 no-entry", "every pair delivered"
+        "1 of 2 pairs are not delivered: 1 no-entry", "every pair of the job delivered"
     )
-    assert (spared["delivery"], answer) == (AS_ORDERED, Outcome.PASS)
+    assert (spared["delivery"], answer) == (Met(), Outcome.PASS)
 
 
 def test_what_was_not_read_is_an_error(line):
@@ -96,7 +107,9 @@ def test_what_was_not_read_is_an_error(line):
 
     said, _, _, answer = judged(line.snapshot(unknown={"B": [3]}), max_hops=3)
 
-    assert said == dict.fromkeys(("delivery", "hops", "credit loops"), Unseen(unknown, READ_AGAIN))
+    assert said == dict.fromkeys(
+        ("delivery", "hops", "credit loops"), NotSeen(ANY, unknown, READ_AGAIN)
+    )
     assert answer is Outcome.ERROR
 
 
@@ -105,7 +118,7 @@ def test_a_node_that_did_not_answer_is_an_error(line):
 
     said, _, _, answer = judged(line.snapshot(gaps=(gap,)))
 
-    assert said[gap.name] == Unseen(gap.reason, READ_AGAIN)
+    assert said[gap.name] == NotSeen(ANY, gap.reason, READ_AGAIN)
     assert answer is Outcome.ERROR
 
 
@@ -116,14 +129,14 @@ def test_a_cabled_host_without_a_lid_is_in_no_pair_and_fails(line, sides_of):
     said, _, _, answer = judged(snapshot)
     job, _, _, of_job = judged(snapshot, sides_of(snapshot, ["a"], ["b"]), every="job")
 
-    assert said["delivery"] == AS_ORDERED
+    assert said["delivery"] == Met()
     assert said["host ports without a LID"] == Different(
         "1 have none, so nothing reaches them: d/1",
         "every cabled host port has a LID",
         "the subnet manager did not configure them; its log says why",
     )
     assert answer is Outcome.FAIL
-    assert (job, of_job) == ({"delivery": AS_ORDERED, "credit loops": AS_ORDERED}, Outcome.PASS)
+    assert (job, of_job) == ({"delivery": Met(), "credit loops": Met()}, Outcome.PASS)
 
 
 def test_no_pair_is_nothing_to_judge(site_of):
@@ -132,8 +145,8 @@ def test_no_pair_is_nothing_to_judge(site_of):
 
     said, _, notes, answer = judged(site.snapshot(), max_hops=2)
 
-    assert said["delivery"] == Unseen("there is no pair to follow")
-    assert said["hops"] == Unseen("no pair is delivered")
+    assert said["delivery"] == NotSeen(ANY, "there is no pair to follow")
+    assert said["hops"] == NotSeen(ANY, "no pair is delivered")
     assert (notes, answer) == ((), Outcome.ERROR)
 
 
@@ -154,7 +167,7 @@ def test_a_credit_loop_is_shown_hop_by_hop(ring):
     said, routes, _, answer = judged(ring.snapshot())
 
     assert said == {
-        "delivery": AS_ORDERED,
+        "delivery": Met(),
         "credit loops": Different(
             "a cycle of 4 cables that wait for each other: A/1 -> B/1 -> C/1 -> D/1 -> A/1 (4 "
             "cable directions are in one)",
@@ -177,6 +190,6 @@ def test_a_credit_loop_is_allowed_or_told(ring):
     reported, _, told, answer = judged(snapshot, credit_loops="report")
 
     hops = "pairs by switches on the way: 2: 4, 3: 4, 4: 4"
-    assert (allowed, silent) == ({"delivery": AS_ORDERED}, (hops,))
-    assert (reported, answer) == ({"delivery": AS_ORDERED}, Outcome.PASS)
+    assert (allowed, silent) == ({"delivery": Met()}, (hops,))
+    assert (reported, answer) == ({"delivery": Met()}, Outcome.PASS)
     assert told == (hops, "credit loop (reported, not judged): A/1 -> B/1 -> C/1 -> D/1 -> A/1")

@@ -1,18 +1,20 @@
 """Judging a spread: what passes, what fails, and above all what may not pass."""
 
 from itertools import product
+from unittest.mock import ANY
 
 import pytest
 
 from ibaccept.checks.routes import spread as spreading
-from ibaccept.checks.routes.delivery import AS_ORDERED, READ_AGAIN
+from ibaccept.checks.routes.delivery import READ_AGAIN
 from ibaccept.checks.routes.kinds import Balance, LidSpread
 from ibaccept.errors import InputError
 from ibaccept.fabric.model import Rate
 from ibaccept.fabric.units import Bandwidth
 from ibaccept.observe.snapshot import Gap
 from ibaccept.site.adaptive import AdaptiveRouting, FileSign
-from ibaccept.verdict import Different, Outcome, Table, Unseen, judge
+from ibaccept.verdict import Different, Met, Outcome, Table, judge
+from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
 OFF = AdaptiveRouting("off", CaptureRef("inputs/expectations.yaml", 3, "adaptive_routing: off"))
@@ -48,7 +50,9 @@ def judged(snapshot, job, expected=None, adaptive=OFF):
 
 
 def outcome(found):
-    return judge(found.items, expected=AS_ORDERED, actual=found.judge, noun="groups").outcome
+    return judge(
+        found.items, expected=found.expected.ordered, actual=found.judge, noun="groups"
+    ).outcome
 
 
 @pytest.fixture(name="pair")
@@ -78,8 +82,11 @@ def test_an_even_spread_passes_and_shows_its_table(pair, sides_of):
 
     found, said = judged(snapshot, sides_of(snapshot, CLIENTS, STORAGE))
 
-    assert said == {"B -> A": AS_ORDERED}
-    assert (found.noun, found.order) == ("6 LIDs of clients toward clients", "their even share")
+    assert said == {"B -> A": Met()}
+    assert (found.noun, found.expected.limit) == (
+        "6 LIDs of clients toward clients",
+        "their even share",
+    )
     assert found.tables() == (
         Table(
             "B -> A: 6 LIDs of the job",
@@ -133,8 +140,8 @@ def test_a_number_is_a_number_and_a_pass_by_it_advises_nothing(pair, sides_of):
     passed, four = judged(snapshot, job, ordered(4))
     _, three = judged(snapshot, job, ordered(3))
 
-    assert four == {"B -> A": AS_ORDERED}
-    assert (passed.order, passed.notes()) == (
+    assert four == {"B -> A": Met()}
+    assert (passed.expected.limit, passed.notes()) == (
         "4 LIDs",
         (
             "B -> A: the tables let this node list use 2 of 3 cables, at most 45.2 of 67.8 GiB/s "
@@ -209,7 +216,7 @@ def test_clients_beside_the_storage_are_told_of_and_do_not_dilute(pair, sides_of
 
     found, said = judged(snapshot, sides_of(snapshot, ["c1", "c2", "c3", "c4", "s2"], ["s1"]))
 
-    assert said == {"B -> A": AS_ORDERED}
+    assert said == {"B -> A": Met()}
     assert found.items[0].group.bound == 2
     assert found.notes()[0] == "1 of the 5 LIDs cross no cable between switches: s2"
 
@@ -246,7 +253,8 @@ def test_a_longer_way_is_no_pass(triangle, sides_of):
     found, said = judged(snapshot, sides_of(snapshot, CLIENTS[:4], ["s1"]))
 
     assert said == {
-        "B -> A,C": Unseen(
+        "B -> A,C": NotSeen(
+            ANY,
             "4 of 4 LIDs leave by a cable that is on no shortest way to them (B/23: 2 c[1,3], "
             "B/24: 2 c[2,4]; 2 cables carry none), so the even share of the shortest ways is no "
             "measure",
@@ -266,7 +274,7 @@ def test_a_longer_way_that_crowds_nobody_is_no_pass_either(triangle, sides_of):
 
     found, said = judged(snapshot, sides_of(snapshot, CLIENTS[:4], ["s1"]))
 
-    assert said["B,C -> A, arriving"] == AS_ORDERED
+    assert said["B,C -> A, arriving"] == Met()
     assert said["B -> A,C"].reason.startswith("2 of 4 LIDs leave by a cable that is on no shortest")
     assert outcome(found) is Outcome.ERROR
 
@@ -277,7 +285,7 @@ def test_a_longer_way_is_counted_against_a_number(triangle, sides_of):
     _, said = judged(snapshot, sides_of(snapshot, CLIENTS[:4], ["s1"]), ordered(2))
 
     assert said == {
-        "B -> A,C": AS_ORDERED,
+        "B -> A,C": Met(),
         "C -> A": Different("C/33: 4 c[1-4]", "at most 2 of the job's LIDs per cable"),
     }
 
@@ -344,10 +352,10 @@ def test_a_leaf_reached_by_one_spine_only_is_not_even(tree, sides_of):
 
     into = "(even: 4 LIDs over 4 usable cables, from 2 sending ports)"
     assert said == {
-        "L3 -> P,Q": AS_ORDERED,
-        "L4 -> P,Q": AS_ORDERED,
-        "P -> L1": AS_ORDERED,
-        "Q -> L2": AS_ORDERED,
+        "L3 -> P,Q": Met(),
+        "L4 -> P,Q": Met(),
+        "P -> L1": Met(),
+        "Q -> L2": Met(),
         "P,Q -> L1, arriving": Different(
             "P/21: 4 to c[1,3], P/22: 4 to c[2,4]; 2 cables carry none",
             f"at most 2 of the job's pairs per cable into L1 {into}",
@@ -366,7 +374,7 @@ def test_leaves_that_take_other_spines_for_one_client_are_even(tree, sides_of):
 
     found, said = judged(snapshot, sides_of(snapshot, EIGHT, STORAGE))
 
-    assert set(said.values()) == {AS_ORDERED}
+    assert set(said.values()) == {Met()}
     assert [row.pairs for row in found.items[-1].into.rows] == [2, 2, 2, 2]
 
 
@@ -375,7 +383,7 @@ def test_a_number_counts_lids_on_every_cable_and_no_pairs(tree, sides_of):
 
     _, said = judged(snapshot, sides_of(snapshot, EIGHT, STORAGE), ordered(2))
 
-    assert said == dict.fromkeys(("L3 -> P,Q", "L4 -> P,Q", "P -> L1", "Q -> L2"), AS_ORDERED)
+    assert said == dict.fromkeys(("L3 -> P,Q", "L4 -> P,Q", "P -> L1", "Q -> L2"), Met())
 
 
 def test_cables_into_a_leaf_can_be_judged_alone(tree, sides_of):
@@ -396,9 +404,9 @@ def test_unknown_lids_are_no_pass(pair, sides_of):
     found, said = judged(snapshot, sides_of(snapshot, CLIENTS, STORAGE))
 
     assert said == {
-        "B -> A": AS_ORDERED,
-        "pairs of the job": Unseen(
-            "4 of the job's 12 pairs are unknown: table of B read up to 0x3 of 0xb", READ_AGAIN
+        "B -> A": Met(),
+        "pairs of the job": NotSeen(
+            ANY, "4 of the job's 12 pairs are unknown: table of B read up to 0x3 of 0xb", READ_AGAIN
         ),
     }
     assert outcome(found) is Outcome.ERROR
@@ -412,8 +420,8 @@ def test_unknown_lids_do_not_lower_the_share_to_a_wrong_fail(pair, sides_of):
     found, said = judged(snapshot, sides_of(snapshot, CLIENTS, STORAGE))
 
     assert said == {
-        "B -> A": Unseen(why, READ_AGAIN),
-        "pairs of the job": Unseen(why, READ_AGAIN),
+        "B -> A": NotSeen(ANY, why, READ_AGAIN),
+        "pairs of the job": NotSeen(ANY, why, READ_AGAIN),
     }
     assert outcome(found) is Outcome.ERROR
 
@@ -438,8 +446,9 @@ def test_lids_that_do_not_arrive_are_no_pass(pair, sides_of):
     found, said = judged(snapshot, sides_of(snapshot, CLIENTS, STORAGE))
 
     assert said == {
-        "B -> A": AS_ORDERED,
-        "pairs of the job": Unseen(
+        "B -> A": Met(),
+        "pairs of the job": NotSeen(
+            ANY,
             "2 of the job's 12 pairs are not delivered, so their LIDs are counted nowhere",
             READ_AGAIN,
         ),
@@ -453,7 +462,7 @@ def test_a_node_that_did_not_answer_is_no_pass(pair, sides_of):
 
     _, said = judged(snapshot, sides_of(snapshot, CLIENTS, STORAGE))
 
-    assert said == {"B -> A": AS_ORDERED, gap.name: Unseen(gap.reason, READ_AGAIN)}
+    assert said == {"B -> A": Met(), gap.name: NotSeen(ANY, gap.reason, READ_AGAIN)}
 
 
 # -- several LIDs a port -------------------------------------------------------------------------
@@ -466,7 +475,7 @@ def test_even_over_all_lids_does_not_hide_first_lids_on_one_cable(pair, sides_of
     found, said = judged(snapshot, sides_of(snapshot, CLIENTS, STORAGE))
 
     assert said == {
-        "B -> A": AS_ORDERED,
+        "B -> A": Met(),
         "B -> A, base LIDs": Different(
             "B/21: 6 c[1-6]; 1 cable carries none",
             "at most 3 of the job's base LIDs per cable (even: 6 LIDs over 2 usable cables)",
@@ -480,7 +489,7 @@ def test_even_of_all_and_of_the_first_lids_passes(pair, sides_of):
 
     found, said = judged(snapshot, sides_of(snapshot, CLIENTS, STORAGE))
 
-    assert said == {"B -> A": AS_ORDERED, "B -> A, base LIDs": AS_ORDERED}
+    assert said == {"B -> A": Met(), "B -> A, base LIDs": Met()}
     assert [table.title for table in found.tables()] == [
         "B -> A: 12 LIDs of the job",
         "B -> A, base LIDs: 6 LIDs of the job",
@@ -530,7 +539,7 @@ def test_a_group_between_two_sides_is_judged_alone(triangle, sides_of):
 
     _, near = judged(snapshot, job, ordered(1, group=("A", "C")))
 
-    assert near == {"C -> A": AS_ORDERED}
+    assert near == {"C -> A": Met()}
 
 
 # -- adaptive routing ----------------------------------------------------------------------------
@@ -598,7 +607,7 @@ def test_a_pass_says_whether_it_was_excluded(pair, sides_of, adaptive, note):
 
     found, said = judged(snapshot, sides_of(snapshot, CLIENTS, STORAGE), adaptive=adaptive)
 
-    assert (said, found.notes()) == ({"B -> A": AS_ORDERED}, (note, *KNOWN_BY))
+    assert (said, found.notes()) == ({"B -> A": Met()}, (note, *KNOWN_BY))
 
 
 # -- balance -------------------------------------------------------------------------------------
@@ -610,16 +619,24 @@ def balanced(snapshot, most):
     return [(item.name, judging(item)) for item in spreading.fabric_balance(snapshot, expected)]
 
 
+def test_a_balance_says_what_it_orders():
+    most = [Balance(id="x", kind="balance", max_minus_min=most).ordered for most in (0, 1)]
+
+    assert most == [
+        "a difference of at most 0 LIDs between two cables of a group",
+        "a difference of at most 1 LID between two cables of a group",
+    ]
+
+
 def test_balance_is_the_fullest_minus_the_emptiest_cable_of_all_lids(pair):
     snapshot = pair([21, 21, 21, 22, 22, 22]).snapshot()
 
     assert balanced(snapshot, 2) == [
-        ("A -> B", AS_ORDERED),
+        ("A -> B", Met()),
         (
             "B -> A",
             Different(
                 "3 LIDs on the fullest of 3 cables, 0 on the emptiest: difference 3",
-                "a difference of at most 2",
             ),
         ),
     ]
@@ -634,12 +651,13 @@ def test_lids_that_are_lost_or_not_read_are_no_balance(pair):
     assert balanced(lost, 1)[2:] == [
         (
             "routes",
-            Unseen(
+            NotSeen(
+                ANY,
                 "2 of 56 pairs are not delivered, so LIDs of theirs are counted on no cable",
                 READ_AGAIN,
             ),
         )
     ]
     assert balanced(cut, 1)[2:] == [
-        ("forwarding tables", Unseen("table of B read up to 0x3 of 0xb", READ_AGAIN))
+        ("forwarding tables", NotSeen(ANY, "table of B read up to 0x3 of 0xb", READ_AGAIN))
     ]

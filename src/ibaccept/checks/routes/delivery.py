@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ibaccept.checks.proof import Aspect
 from ibaccept.checks.routes.kinds import Delivery
 from ibaccept.fabric.model import PortId
 from ibaccept.fabric.wording import listed, reasons
 from ibaccept.observe.lids import JobSides
-from ibaccept.observe.snapshot import Snapshot
+from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.routing.credit import CreditLoops, credit_loops
 from ibaccept.routing.paths import Reach
-from ibaccept.verdict import Different, Unseen
+from ibaccept.verdict import Different, ItemAnswer, Met
+from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import RouteExample, RouteRef
 
-AS_ORDERED = "as ordered"
 READ_AGAIN = "run again; ibroute on the switch, or saquery LFTR LID, shows what it holds"
 EXAMPLES = 4
 STEPS = 16
@@ -58,12 +57,12 @@ def routes_found(snapshot: Snapshot, expected: Delivery, job: JobSides | None) -
     return RoutesFound(reach, loops, routes.problems, without)
 
 
-def route_aspects(snapshot: Snapshot, expected: Delivery, found: RoutesFound) -> list[Any]:
+def route_aspects(snapshot: Snapshot, expected: Delivery, found: RoutesFound) -> list[Aspect | Gap]:
     """What is judged of the routes, each with the routes that show it; and the sweep's gaps."""
     reach = found.reach
     wrong = tuple(route.example for route in reach.examples)
     longest = () if reach.longest is None else (reach.longest.example,)
-    aspects = [_aspect("delivery", reach, wrong or longest)]
+    aspects: list[Aspect | Gap] = [_aspect("delivery", reach, wrong or longest)]
     if expected.max_hops is not None:
         aspects.append(_aspect("hops", reach, longest))
     if expected.credit_loops == "none" and found.loops is not None:
@@ -84,16 +83,16 @@ def _aspect(
 
 @dataclass(frozen=True)
 class RouteJudge:
-    """Judges one aspect: as ordered, what differs, or what is not known."""
+    """Judges one aspect: met, what differs, or what is not known."""
 
     snapshot: Snapshot
     expected: Delivery
     found: RoutesFound
 
-    def __call__(self, item: Any) -> str | Different | Unseen:
+    def __call__(self, item: Aspect | Gap) -> ItemAnswer:
         """Judge an item of ``route_aspects``."""
-        if not isinstance(item, Aspect):
-            return Unseen(item.reason, READ_AGAIN)
+        if isinstance(item, Gap):
+            return item.not_seen(READ_AGAIN)
         match item.name:
             case "delivery":
                 return self._delivery()
@@ -105,12 +104,13 @@ class RouteJudge:
                 return self._loops()
 
     @property
-    def _unknown(self) -> str:
+    def _unknown(self) -> NotSeen:
         reach = self.found.reach
         why = reasons(self.found.problems) or "part of the tables was not read"
-        return f"{reach.unknown:,} of {reach.pairs:,} pairs are unknown: {why}"
+        unknown = f"{reach.unknown:,} of {reach.pairs:,} pairs are unknown: {why}"
+        return NotSeen("the routes", unknown, READ_AGAIN)
 
-    def _delivery(self) -> str | Different | Unseen:
+    def _delivery(self) -> ItemAnswer:
         reach = self.found.reach
         if reach.undelivered:
             ends = ", ".join(
@@ -119,45 +119,47 @@ class RouteJudge:
                 if end.value not in {"delivered", "unknown"}
             )
             return Different(
-                f"{reach.undelivered:,} of {reach.pairs:,} pairs are not delivered: {ends}",
-                "every pair delivered",
+                f"{reach.undelivered:,} of {reach.pairs:,} pairs are not delivered: {ends}"
             )
         if reach.pairs == 0:
-            return Unseen("there is no pair to follow")
-        return Unseen(self._unknown, READ_AGAIN) if reach.unknown else AS_ORDERED
+            return NotSeen("the routes", "there is no pair to follow")
+        return self._unknown if reach.unknown else Met()
 
-    def _hops(self) -> str | Different | Unseen:
+    def _hops(self) -> ItemAnswer:
         reach, limit = self.found.reach, self.expected.max_hops
         most = reach.max_switches
         if most is None or limit is None:
-            return Unseen("no pair is delivered")
+            return NotSeen("the routes", "no pair is delivered")
         if most > limit:
             longer = sum(count for hops, count in reach.switches.items() if hops > limit)
-            return Different(
-                f"{longer:,} pairs cross more, up to {most} switches",
-                f"at most {limit} switches on the way",
-            )
-        return Unseen(self._unknown, READ_AGAIN) if reach.unknown else AS_ORDERED
+            return Different(f"{longer:,} pairs cross more, up to {most} switches")
+        return self._unknown if reach.unknown else Met()
 
     def _without_lid(self) -> Different:
         names = [self.snapshot.fabric.port_name(port) for port in self.found.without_lid]
         return Different(
             f"{len(names)} have none, so nothing reaches them: {listed(names)}",
-            "every cabled host port has a LID",
-            "the subnet manager did not configure them; its log says why",
+            hint="the subnet manager did not configure them; its log says why",
         )
 
-    def _loops(self) -> str | Different | Unseen:
+    def _loops(self) -> ItemAnswer:
         loops = self.found.loops
         if loops is None:
-            return Unseen("credit loops were not looked for")
+            return NotSeen("credit loops", "credit loops were not looked for")
         if loops.found:
             return Different(
                 f"a cycle of {len(loops.cycle)} cables that wait for each other: {_way(loops)} "
-                f"({loops.cables} cable directions are in one)",
-                "no credit loop on one virtual lane",
+                f"({loops.cables} cable directions are in one)"
             )
-        return Unseen(self._unknown, READ_AGAIN) if loops.unknown else AS_ORDERED
+        return self._unknown if loops.unknown else Met()
+
+
+def route_order(expected: Delivery, item: Aspect | Gap) -> str:
+    """What is expected of an item of ``route_aspects``."""
+    name = item.name if isinstance(item, Aspect) else ""
+    if name == WITHOUT_LID:
+        return "every cabled host port has a LID"
+    return expected.aspects.get(name, expected.ordered)
 
 
 def route_notes(expected: Delivery, found: RoutesFound) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
@@ -41,6 +42,22 @@ class Delivery(Expectation):
     def needs(self) -> Need:
         """The job's LIDs where only its pairs are judged."""
         return Need(job=self.every == "job")
+
+    @property
+    def aspects(self) -> Mapping[str, str]:
+        """What is expected of each ordered aspect of the routes."""
+        pairs = "every pair" if self.every == "pair" else "every pair of the job"
+        found = {"delivery": f"{pairs} delivered"}
+        if self.max_hops is not None:
+            found["hops"] = f"at most {self.max_hops} switches on the way"
+        if self.credit_loops == "none":
+            found["credit loops"] = "no credit loop on one virtual lane"
+        return found
+
+    @property
+    def ordered(self) -> str:
+        """``every pair delivered, at most 4 switches on the way``."""
+        return ", ".join(self.aspects.values())
 
 
 def _per_cable(value: object) -> int | Literal["even"]:
@@ -89,6 +106,20 @@ class LidSpread(Expectation):
         """The job's LIDs: the cables judged are those that the job's traffic crosses."""
         return Need(job=True)
 
+    @property
+    def limit(self) -> str:
+        """``their even share``, or ``2 LIDs``."""
+        if self.per_cable == "even":
+            return "their even share"
+        return f"{self.per_cable} {'LID' if self.per_cable == 1 else 'LIDs'}"
+
+    @property
+    def ordered(self) -> str:
+        """``at most their even share of the LIDs of clients per cable``."""
+        if self.per_cable == "even":
+            return f"at most their even share of the LIDs of {self.lids} per cable"
+        return f"at most {self.per_cable} of the LIDs of {self.lids} per cable"
+
 
 class Balance(Expectation):
     """The LIDs of the whole fabric are spread evenly over the cables of each group.
@@ -107,3 +138,9 @@ class Balance(Expectation):
     kind: Literal["balance"]
     max_minus_min: Count = Field(description="fullest minus emptiest cable of a group, in LIDs")
     group: Between | None = Field(default=None, description="only cables between these two sides")
+
+    @property
+    def ordered(self) -> str:
+        """``a difference of at most 1 LID between two cables of a group``."""
+        lids = "LID" if self.max_minus_min == 1 else "LIDs"
+        return f"a difference of at most {self.max_minus_min} {lids} between two cables of a group"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ibaccept.checks.proof import Aspect
-from ibaccept.checks.routes.delivery import AS_ORDERED, READ_AGAIN
+from ibaccept.checks.routes.delivery import READ_AGAIN
 from ibaccept.checks.routes.groups import Arriving, CableGroup, arriving_at, groups_of, hosts_folded
 from ibaccept.checks.routes.kinds import Balance, LidSpread
 from ibaccept.checks.routes.notes import spread_notes, spread_tables
@@ -20,7 +20,8 @@ from ibaccept.observe.lids import HostLids, JobSides
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.routing.spread import Spread, fabric_spread, spread
 from ibaccept.site.adaptive import SUBJECT, AdaptiveRouting
-from ibaccept.verdict import Different, Table, Unseen
+from ibaccept.verdict import Different, ItemAnswer, Met, Table
+from ibaccept.verdict.absence import NotSeen
 
 BASE = "base LIDs"
 
@@ -73,30 +74,24 @@ class JobSpread:
         """``12 LIDs of clients, toward clients``."""
         return f"{len(set(self.lids))} LIDs of {self.expected.lids} {self.towards}"
 
-    @property
-    def order(self) -> str:
-        """``their even share`` or the number ordered."""
-        even = self.expected.per_cable == "even"
-        return "their even share" if even else f"{self.expected.per_cable} LIDs"
-
-    def judge(self, item: Any) -> str | Different | Unseen:
+    def judge(self, item: Any) -> ItemAnswer:
         """Within the order, which cables carry how many LIDs, or what is not known."""
         why = self.adaptive.why_not_judged
         if why is not None:
-            return Unseen(why, self.adaptive.hint)
+            return NotSeen(SUBJECT, why, self.adaptive.hint, self.adaptive.captures)
         if isinstance(item, Gap):
-            return Unseen(item.reason, READ_AGAIN)
+            return item.not_seen(READ_AGAIN)
         if isinstance(item, Arriving):
             return self._arriving(item)
         if not isinstance(item, CableGroup):
-            return Unseen(unknown_reason(self.found), READ_AGAIN)
+            return NotSeen(item.name, unknown_reason(self.found), READ_AGAIN)
         return self._group(item)
 
-    def _arriving(self, item: Arriving) -> str | Different:
+    def _arriving(self, item: Arriving) -> Met | Different:
         """Within what one cable for each LID, the same for all senders, would put on a cable."""
         into = item.into
         if into.worst <= into.bound:
-            return AS_ORDERED
+            return Met()
         full = sorted((row for row in into.rows if row.pairs), key=lambda r: (-r.pairs, r.port))
         shown = listed(
             (f"{row.name}: {row.pairs} to {hosts_folded(row.lids, self.names)}" for row in full),
@@ -109,7 +104,7 @@ class JobSpread:
             f"{into.senders} sending {'port' if into.senders == 1 else 'ports'})",
         )
 
-    def _group(self, item: CableGroup) -> str | Different | Unseen:
+    def _group(self, item: CableGroup) -> ItemAnswer:
         group, even = item.group, self.expected.per_cable == "even"
         limit = group.bound if self.expected.per_cable == "even" else self.expected.per_cable
         if group.worst > limit:
@@ -117,17 +112,18 @@ class JobSpread:
                 # LIDs that are counted nowhere might raise the even share.
                 most = -(-len(set(self.lids)) // max(group.usable, 1))
                 if group.worst <= most:
-                    return Unseen(unknown_reason(item.of), READ_AGAIN)
+                    return NotSeen(item.name, unknown_reason(item.of), READ_AGAIN)
                 limit = most
             return self._uneven(item, limit)
         if even and group.longer:
-            return Unseen(
+            return NotSeen(
+                item.name,
                 f"{group.longer} of {group.lids} LIDs leave by a cable that is on no shortest way "
                 f"to them ({self._cables(item)}), so the even share of the shortest ways is no "
                 "measure",
                 "give per_cable a number, and see kind routes with max_hops",
             )
-        return AS_ORDERED
+        return Met()
 
     def _uneven(self, item: CableGroup, limit: int) -> Different:
         group = item.group
@@ -291,25 +287,24 @@ def unknown_reason(found: Spread) -> str:
     )
 
 
-def balance_judge(expected: Balance) -> Callable[[Any], str | Different | Unseen]:
+def balance_judge(expected: Balance) -> Callable[[CableGroup | Gap], ItemAnswer]:
     """A function of the group: balanced, or the fullest and the emptiest cable."""
 
-    def of(item: Any) -> str | Different | Unseen:
-        if not isinstance(item, CableGroup):
-            return Unseen(item.reason, READ_AGAIN)
+    def of(item: CableGroup | Gap) -> ItemAnswer:
+        if isinstance(item, Gap):
+            return item.not_seen(READ_AGAIN)
         group = item.group
         if group.balance <= expected.max_minus_min:
-            return AS_ORDERED
+            return Met()
         return Different(
             f"{group.worst} LIDs on the fullest of {group.usable} cables, {group.least} on the "
-            f"emptiest: difference {group.balance}",
-            f"a difference of at most {expected.max_minus_min}",
+            f"emptiest: difference {group.balance}"
         )
 
     return of
 
 
-def fabric_balance(snapshot: Snapshot, expected: Balance) -> list[Any]:
+def fabric_balance(snapshot: Snapshot, expected: Balance) -> list[CableGroup | Gap]:
     """The groups of the whole fabric, and what of the tables is not known.
 
     Raises:

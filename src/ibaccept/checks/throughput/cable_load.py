@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ibaccept.checks.proof import Aspect
-from ibaccept.checks.routes.delivery import AS_ORDERED
 from ibaccept.checks.selector import select
-from ibaccept.checks.throughput.judge import Checked
+from ibaccept.checks.throughput.judge import Checked, or_again
 from ibaccept.checks.throughput.kinds import CableLoad
 from ibaccept.checks.throughput.measured import Measured
 from ibaccept.checks.throughput.trust import over_ceiling
 from ibaccept.checks.throughput.under_load import (
     AGAIN,
-    Answer,
     did_cross,
     not_crossed,
     require_whole,
@@ -23,8 +21,8 @@ from ibaccept.checks.throughput.under_load import (
 from ibaccept.fabric.model import Guid, Link
 from ibaccept.load.result import CableRate, CableWatch, DirectedRate
 from ibaccept.routing.crossings import over
-from ibaccept.verdict import Different, Unseen
-from ibaccept.verdict.absence import NotSeenError
+from ibaccept.verdict import Different, ItemAnswer, Met
+from ibaccept.verdict.absence import NotSeen, NotSeenError
 
 Way = tuple[Guid, Guid]
 """Switch that sends, and the one that receives."""
@@ -49,9 +47,10 @@ def _during(
         require_whole(measured.loads, run)
         watch = measured.watch(run)
     except NotSeenError as error:
-        lacking = error.part
-        about = Aspect("throughput", f"cables, {run}")
-        return [Checked(about, lambda: Unseen(lacking.reason, lacking.hint or AGAIN))]
+        lacking = or_again(error.part)
+        missing = (f"no reading of the cables in {run}",)
+        about = Aspect("throughput", f"cables, {run}", missing=missing)
+        return [Checked(expected.ordered, about, lambda: lacking)]
     snapshot = measured.snapshot
     chosen = select(expected.links, snapshot.fabric, snapshot.inventory).items
     wanted = [link for link in chosen if isinstance(link, Link)]
@@ -65,7 +64,7 @@ def _during(
         ]
         name = _name(measured, way, is_one_of_two=way in both) + (f", {run}" if several else "")
         group = _Group(measured, expected, watch, name, tuple(cables), tuple(beside))
-        found.append(Checked(group.about, group.answer))
+        found.append(Checked(expected.ordered, group.about, group.answer))
     return found
 
 
@@ -109,25 +108,22 @@ class _Group:
     cables: tuple[tuple[CableRate, DirectedRate], ...]
     beside: tuple[Link, ...]
 
-    def answer(self) -> Answer:
+    def answer(self) -> ItemAnswer:
         """Whether one is full while another idles, so far as the readings tell."""
         unknown = self._unknown()
         if unknown is not None:
             return unknown
-        expected, doubt = self.expected, self.watch.window.uncertain_share
+        doubt = self.watch.window.uncertain_share
         shares = {cable.name: (rate.percent or 0.0) / 100 for cable, rate in self.cables}
         fullest, emptiest = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
         most, least = shares[fullest], shares[emptiest]
         # No reading is better placed in time than this; so near the limit nothing is known.
         found = f"{fullest} {100 * most:.0f} % while {emptiest} {100 * least:.0f} %"
         if self._is_hot(most * (1 - doubt), least * (1 + doubt)):
-            return Different(
-                found,
-                f"no cable above {expected.at_most} while another of its group is under "
-                f"{expected.while_under}",
-            )
+            return Different(found)
         if self._is_hot(most * (1 + doubt), least * (1 - doubt)):
-            return Unseen(
+            return NotSeen(
+                self.name,
                 f"{found}, each known to +-{100 * doubt:.0f} % of itself by "
                 f"{self.watch.window.samples} readings: too near the limits to tell",
                 "let it run longer: more duration, or a larger data set",
@@ -135,20 +131,19 @@ class _Group:
         balance = self.measured.loads.balances.get(self.watch.run)
         if not did_cross(balance):
             # cables that were not loaded are even, and prove nothing
-            part = not_crossed(self.watch.run, balance)
-            return Unseen(part.reason, part.hint or AGAIN)
-        return AS_ORDERED
+            return or_again(not_crossed(self.watch.run, balance))
+        return Met()
 
-    def _unknown(self) -> Unseen | None:
+    def _unknown(self) -> NotSeen | None:
         """What keeps the cables from being compared."""
         unread = [rate for _, rate in self.cables if rate.percent is None]
         if unread:
-            return Unseen(unread[0].why or f"{unread[0].name} has no ceiling", AGAIN)
+            why = unread[0].why or f"{unread[0].name} has no ceiling"
+            return NotSeen(self.name, why, AGAIN)
         if self.beside:
             label = self.measured.snapshot.fabric.link_name(self.beside[0])
-            return Unseen(f"{label} was not watched", AGAIN)
-        wrong = over_ceiling(self.watch, [cable for cable, _ in self.cables])
-        return None if wrong is None else Unseen(wrong.reason, wrong.hint)
+            return NotSeen(self.name, f"{label} was not watched", AGAIN)
+        return over_ceiling(self.watch, [cable for cable, _ in self.cables])
 
     def _is_hot(self, most: float, least: float) -> bool:
         limits = self.expected.at_most.fraction, self.expected.while_under.fraction

@@ -12,6 +12,7 @@ from ibaccept.checks.selector import LinkSelector
 from ibaccept.site.fields import Floor, Share, Tolerance
 from ibaccept.site.settings import Settings
 
+AGAINST = "read against write"
 _FLOOR = "all clients together: while all of them ran, and from the first start to the last end"
 
 
@@ -46,8 +47,29 @@ class Filesystem(Expectation):
         default=None, description="the slowest client, in each direction"
     )
 
+    @property
+    def aspects(self) -> Mapping[str, str]:
+        """What is expected of each ordered aspect: ``read rate``: ``read at least 90 GiB/s``."""
+        found = {}
+        if self.read_within is not None:
+            found[AGAINST] = f"reads at most {self.read_within} below writes"
+        if self.read_at_least is not None:
+            found["read rate"] = f"read at least {self.read_at_least}"
+        if self.write_at_least is not None:
+            found["write rate"] = f"write at least {self.write_at_least}"
+        if self.client_at_least is not None:
+            for way in ("read", "write"):
+                least = f"each client {way}s at least {self.client_at_least}"
+                found[f"slowest client, {way}"] = least
+        return found
+
+    @property
+    def ordered(self) -> str:
+        """``read at least 90 GiB/s, write at least 90 GiB/s``."""
+        return ", ".join(self.aspects.values())
+
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
+    def _is_ordered(self) -> Self:
         if (self.read_within is None) != (self.of is None):
             raise ValueError("read_within and of go together: read_within: 5%, of: write")
         floors = (self.read_at_least, self.write_at_least, self.client_at_least)
@@ -93,6 +115,18 @@ class RdmaCeiling(Expectation):
                 "is write, make it read or both"
             )
 
+    @property
+    def direction(self) -> str:
+        """``read`` or ``write``: of the file system's run."""
+        return self.of.removeprefix("filesystem-")
+
+    @property
+    def ordered(self) -> str:
+        """``at least the file system's write, less 5%``."""
+        if self.relation == "at-least":
+            return f"at least the file system's {self.direction}, less {self.within}"
+        return f"the file system's {self.direction} within {self.within}"
+
 
 class Forecast(Expectation):
     """The measured rate is the one forecast from routes, ceilings and the write run.
@@ -112,6 +146,11 @@ class Forecast(Expectation):
     kind: Literal["forecast"]
     of: Literal["filesystem-read"] = "filesystem-read"
     within: Tolerance
+
+    @property
+    def ordered(self) -> str:
+        """``the forecast within 5%``."""
+        return f"the forecast within {self.within}"
 
 
 _WATCHED: Mapping[str, WorkloadName] = {
@@ -145,12 +184,19 @@ class CableLoad(Expectation):
     at_most: Share = Field(description="share of the ceiling that no cable exceeds ...")
     while_under: Share = Field(description="... while another of its group is below this share")
 
+    @property
+    def ordered(self) -> str:
+        """``no cable above 90% while another of its group is under 50%``."""
+        return (
+            f"no cable above {self.at_most} while another of its group is under {self.while_under}"
+        )
+
     def needs(self) -> Need:
         """The workload of the run it watches."""
         return Need(job=True, workloads=frozenset({_WATCHED[self.during]}))
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
+    def _is_ordered(self) -> Self:
         if self.while_under >= self.at_most:
             raise ValueError(f"while_under {self.while_under} is not below at_most {self.at_most}")
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ibaccept.checks.links import ports_of
@@ -12,10 +13,9 @@ from ibaccept.load.result import (
     FilesystemRun,
     LoadRuns,
 )
-from ibaccept.verdict import Different, Unseen
+from ibaccept.verdict import ItemAnswer, Met
 from ibaccept.verdict.absence import NotSeen, NotSeenError
 
-Answer = str | Different | Unseen
 AGAIN = "run the load again"
 
 
@@ -28,8 +28,8 @@ RUNS = ("filesystem-write", "filesystem-read", "rdma-read", "rdma-write")
 
 
 def under_load(
-    runs: LoadRuns, growth: Callable[[Any], Answer], items: Sequence[Any] | None = None
-) -> Callable[[Any], Answer]:
+    runs: LoadRuns, growth: Callable[[Any], ItemAnswer], items: Sequence[Any] | None = None
+) -> Callable[[Any], ItemAnswer]:
     """Judges error counters over the load runs, by what is known of the load too.
 
     Args:
@@ -51,14 +51,15 @@ def under_load(
             )
         )
 
-    def judged(item: Any) -> Answer:
+    def judged(item: Any) -> ItemAnswer:
         answer = growth(item)
-        if isinstance(answer, Different | Unseen):
+        if not isinstance(answer, Met):
             return answer
         for part in lacking:
-            return Unseen(f"the load was not as ordered: {part.reason}", part.hint or AGAIN)
+            reason = f"not all of the ordered load was there: {part.reason}"
+            return replace(part, reason=reason, hint=part.hint or AGAIN)
         why = next((runs.cleared[port] for port in ports_of(item) if port in runs.cleared), None)
-        return answer if why is None else Unseen(why, AGAIN)
+        return answer if why is None else NotSeen("error counters", why, AGAIN)
 
     return judged
 

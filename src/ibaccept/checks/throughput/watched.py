@@ -18,7 +18,7 @@ from ibaccept.load.result import CableRate, CableWatch, DirectedRate, LoadRuns
 from ibaccept.observe.snapshot import Snapshot, Window
 from ibaccept.routing.crossings import crossings
 from ibaccept.routing.tables import DELIVERED
-from ibaccept.verdict import Different, Unseen
+from ibaccept.verdict import Different
 from ibaccept.verdict.absence import NotSeen
 
 _ANY_GROWTH = ErrorCounters.model_validate(
@@ -202,7 +202,7 @@ class WatchedCables:
         links = [self.snapshot.fabric.link_at[cable.ports[0]] for cable in watched]
         judged = [(link, growth(link)) for link in links]
         grown = {link.key: value.found for link, value in judged if isinstance(value, Different)}
-        if not grown and any(isinstance(value, Unseen) for _, value in judged):
+        if not grown and any(isinstance(value, NotSeen) for _, value in judged):
             return None
         return grown
 
