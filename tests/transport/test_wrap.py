@@ -1,12 +1,18 @@
 """The wrapper as text: what is sent can be read back, and what comes back is split rightly."""
 
+import contextlib
+import os
+import signal
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ibaccept.transport import CommandResult, Host
+from ibaccept.transport import wrap as wrapper
 from ibaccept.transport.wrap import (
     SCRIPT,
     Ending,
@@ -134,3 +140,95 @@ def test_sudo_that_is_not_there_is_a_refusal():
         "h", ("ibstat",), b"", b"ibaccept: sudo is not installed on the host\n", 1,
         sudo_refused=True,
     )  # fmt: skip
+
+
+WAITS = 'ForceCommand sh -c "$SSH_ORIGINAL_COMMAND"; code=$?; sleep 0.1; exit $code'
+
+
+def processes_of(mark):
+    """Processes that have a word in their environment: whatever came of one connection."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and mark.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().split(b"\0")[0])
+    return found
+
+
+def left_of(mark):
+    deadline = time.monotonic() + 6
+    while (found := processes_of(mark)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return found
+
+
+@pytest.mark.real
+def test_nothing_stays_behind_a_forced_command_that_waits(new_sshd):
+    """It does not lead its process group: sh and sleep stayed there, two a command."""
+    server = new_sshd("one", WAITS, "SetEnv MARK=4242.0840")
+    transport = server.transport()
+
+    def run(script, **options):
+        return transport.run(server.host(), ("sh", "-c", script), **({"timeout": 4321} | options))
+
+    plain = run("echo out; exit 3")
+    behind = run("sleep 4242.0841 & echo out")
+    stubborn = run("trap '' TERM; echo out; while :; do sleep 4242.0842; done", timeout=2)
+    held = transport.start(server.host(), ("echo", "held"), timeout=4321, held=True)
+    held.release()
+
+    assert [(r.stdout, r.exit_code) for r in (plain, behind, held.wait())] == [
+        (b"out\n", 3), (b"out\n", 0), (b"held\n", 0),
+    ]  # fmt: skip
+    assert (stubborn.stdout, stubborn.timed_out) == (b"out\n", True)
+    assert left_of("MARK=4242.0840") == []
+
+
+def lose(server):
+    for pid in server.sessions():
+        os.kill(pid, signal.SIGKILL)
+
+
+def appears(proof, seconds):
+    deadline = time.monotonic() + seconds
+    while not proof.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return proof.exists()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("lines", [(), (WAITS,)])
+def test_a_connection_lost_during_a_removal_does_not_end_it(new_sshd, tmp_path, lines):
+    server = new_sshd("one", "SetEnv MARK=4242.0843", *lines)
+    begun, done = tmp_path / "begun", tmp_path / "done"
+    script = f"echo x > {begun}; sleep 4; echo still here >&2; echo x > {done}"
+    removal = server.transport().start(server.host(), ("sh", "-c", script), timeout=1, held="last")
+    removal.release()
+    assert appears(begun, 5)
+    lose(server)
+
+    assert removal.wait().lost or removal.wait().timed_out
+    assert appears(done, 10)
+    assert left_of("MARK=4242.0843") == []
+
+
+@pytest.mark.real
+def test_a_client_that_freezes_does_not_keep_the_host_from_removing(
+    new_sshd, tmp_path, monkeypatch
+):
+    """No end of file ever comes: the host's own timer begins it, and no other ends it."""
+    monkeypatch.setattr(wrapper, "SCRIPT", SCRIPT.replace("n + n + 20", "n"))
+    server = new_sshd("one", "SetEnv MARK=4242.0844")
+    done = tmp_path / "done"
+    removal = server.transport().start(
+        server.host(), ("sh", "-c", f"sleep 6; echo x > {done}"), timeout=1, held="last"
+    )
+    frozen = server.sessions()
+    for pid in frozen:
+        os.kill(pid, signal.SIGSTOP)
+    came = appears(done, 30)
+    lose(server)
+
+    assert came
+    assert removal.stop(0.1).exit_code is None
+    assert left_of("MARK=4242.0844") == []

@@ -11,6 +11,7 @@ from ibaccept.load.clocks import Clocks
 from ibaccept.load.pace import Pace
 from ibaccept.transport import CommandResult, Hold, Running, Transport, TransportError
 from ibaccept.transport.fanout import Job, each, start_many
+from ibaccept.transport.replay import cleaning
 
 _TICK = 0.1
 
@@ -104,7 +105,8 @@ class Together:
         def stop(number: int) -> None:
             self._take(number, left[number].stop)
 
-        each(stop, list(left), fan_out=self.pace.fan_out)
+        with cleaning(self.transport):
+            each(stop, list(left), fan_out=self.pace.fan_out)
 
     @property
     def ended(self) -> tuple[int, int]:

@@ -89,6 +89,7 @@ def _labelled(transport: Transport) -> Iterator[None]:
     if isinstance(transport, RecordingTransport):
         with transport.labelled(LABEL):
             yield
+        transport.check()
     else:
         yield
 
@@ -124,11 +125,11 @@ class _Runs:
         try:
             self._filesystem(cables)
             self._rdma(cables)
-        except KeyboardInterrupt:
-            self.progress(
-                "interrupted: what was started on the hosts was ended, and test files removed"
-                + "".join(f"; left behind: {text}" for text in self.left)
-            )
+        except BaseException as error:
+            how = "interrupted" if isinstance(error, KeyboardInterrupt) else f"ended by: {error}"
+            self.progress(f"{how}: what was started on the hosts was ended")
+            for text in self.left:
+                self.progress(f"left behind: {text}")
             raise
         self.problems += self.clocks.apart(CLOCKS_APART)
         return LoadRuns(

@@ -10,6 +10,7 @@ from filelock import FileLock
 
 from ibaccept import commands
 from ibaccept.checks.throughput.measured import Measured
+from ibaccept.errors import IbacceptError
 from ibaccept.load.pace import Pace
 from ibaccept.load.result import LoadRuns
 from ibaccept.load.runs import LABEL, run_load
@@ -50,11 +51,22 @@ class LoadLook:
     make: Callable[[], Loaded]
     adaptive: bool | None
     _loaded: list[Loaded] = field(default_factory=list)
+    _failed: IbacceptError | None = None
 
     def loaded(self) -> Loaded:
-        """The load runs; made at the first call."""
+        """The load runs; made at the first call, and never a second time where that failed.
+
+        Raises:
+            IbacceptError: they could not be made; the same for every entry under load.
+        """
+        if self._failed is not None:
+            raise self._failed
         if not self._loaded:
-            self._loaded.append(self.make())
+            try:
+                self._loaded.append(self.make())
+            except IbacceptError as error:
+                self._failed = error
+                raise
         return self._loaded[0]
 
     def window(self) -> Window:

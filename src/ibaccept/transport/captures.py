@@ -13,7 +13,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any
@@ -98,7 +98,11 @@ class Bundle:
         order: int | None = None,
         moves: int | None = None,
     ) -> CapturedResult:
-        """Write a result; it is on disk when this returns. For the rest see ``CapturedResult``."""
+        """Write a result; it is on disk when this returns. For the rest see ``CapturedResult``.
+
+        Raises:
+            BundleError: it cannot be written; nothing of it stays.
+        """
         with self._open_index() as (index, seq):
             stem = f"{seq:04d}-{_file_name(result.tool)}"
             stderr = f"{stem}.err" if result.stderr else None
@@ -150,7 +154,11 @@ class Bundle:
         order: int | None = None,
         moves: int | None = None,
     ) -> None:
-        """Write that a host could not be used for a command."""
+        """Write that a host could not be used for a command.
+
+        Raises:
+            BundleError: as ``record``.
+        """
         with self._open_index() as (index, seq):
             _append(
                 index,
@@ -172,22 +180,47 @@ class Bundle:
     @contextmanager
     def _open_index(self) -> Iterator[tuple[IO[bytes], int]]:
         """The index, locked, and the next free number."""
-        with self._lock, self._index.open("a+b") as index:
-            fcntl.flock(index, fcntl.LOCK_EX)
-            index.seek(0)
-            yield index, sum(1 for _ in index) + 1
+        try:
+            with self._lock, self._index.open("a+b") as index:
+                fcntl.flock(index, fcntl.LOCK_EX)
+                index.seek(0)
+                yield index, sum(1 for _ in index) + 1
+        except OSError as error:
+            raise BundleError(
+                f"{self._folder} cannot be written ({error.strerror or error}), and nothing is "
+                "judged that is not kept there; make room, then run it again"
+            ) from error
 
     def _write(self, name: str, data: bytes) -> None:
-        with (self._folder / name).open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        """Write a file whole or not at all: what is left of one would be in the next one's way."""
+        path = self._folder / name
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            _write_all(file, data)
+        except OSError:
+            with suppress(OSError):
+                path.unlink()
+            raise
+        finally:
+            os.close(file)
 
 
 def _append(index: IO[bytes], entry: dict[str, Any]) -> None:
-    index.write(json.dumps(entry).encode() + b"\n")
-    index.flush()
-    os.fsync(index.fileno())
+    """Write a line whole or not at all: half a line would make the bundle unreadable."""
+    size = index.seek(0, os.SEEK_END)
+    try:
+        _write_all(index.fileno(), json.dumps(entry).encode() + b"\n")
+    except OSError:
+        os.ftruncate(index.fileno(), size)
+        raise
+
+
+def _write_all(file: int, data: bytes) -> None:
+    """Write to a file descriptor, past every buffer of ours: what fails must not be tried again."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(file, rest) :]
+    os.fsync(file)
 
 
 def _file_name(command: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from ibaccept.errors import IbacceptError
 from ibaccept.transport import (
     OUTPUT_LIMIT,
     CommandResult,
@@ -152,5 +154,11 @@ def start_many(
     try:
         return each(start, jobs, fan_out=fan_out)
     except BaseException:
-        each(lambda running: running.stop(), started, fan_out=fan_out)
+        each(_stop, started, fan_out=fan_out)
         raise
+
+
+def _stop(running: Running) -> None:
+    """End a command whatever becomes of its result, which is not taken any more."""
+    with contextlib.suppress(IbacceptError):
+        running.stop()

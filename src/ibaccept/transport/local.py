@@ -25,6 +25,9 @@ _HELD_WITHIN = 60.0
 
 _CHUNK = 1 << 16
 
+_SPARED: list[subprocess.Popen[bytes]] = []
+"""Commands that go on without us; an object that is dropped while its process runs warns of it."""
+
 
 class LocalTransport:
     """Runs permitted argv as processes of this machine; implements ``Transport``."""
@@ -76,7 +79,7 @@ class LocalTransport:
         if self._stop.is_set():
             raise TransportError(host.name, "session", "the transport was closed")
         wrapped = wrap(argv, timeout=timeout, root=root and host.sudo, held=held)
-        process = LocalProcess(self._popen(host, wrapped), limit, self._stop)
+        process = LocalProcess(self._popen(host, wrapped), limit, self._stop, spare=held == "last")
         with self._lock:
             self._started.add(process)
         started = Started(
@@ -117,12 +120,21 @@ class LocalProcess:
         process: started with three pipes.
         limit: bytes of stdout that are kept.
         stop: set when the transport is closed.
+        spare: leave it to itself when it is given up: it must be done whatever becomes of us.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], limit: int, stop: threading.Event) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        limit: int,
+        stop: threading.Event,
+        *,
+        spare: bool = False,
+    ) -> None:
         self._process = process
         self._limit = limit + FRAME_ROOM
         self._stop = stop
+        self._spare = spare
         self.out = bytearray()
         self.err = bytearray()
         self._over = False
@@ -216,8 +228,11 @@ class LocalProcess:
         """Cut the life line, wait for the watchdog to do its work, and free everything."""
         self.hang_up(0)
         try:
-            self._process.wait(GRACE + 5)
+            self._process.wait(0 if self._spare else GRACE + 5)
         except subprocess.TimeoutExpired:
+            if self._spare:
+                _SPARED.append(self._process)
+                return
             # the watchdog is gone too: last resort (fails for root's processes; then it is left)
             with contextlib.suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)

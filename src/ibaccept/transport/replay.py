@@ -7,6 +7,7 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from ibaccept.transport import (
@@ -19,7 +20,14 @@ from ibaccept.transport import (
     Transport,
     TransportError,
 )
-from ibaccept.transport.captures import Bundle, CapturedError, CapturedResult, Entry, load
+from ibaccept.transport.captures import (
+    Bundle,
+    BundleError,
+    CapturedError,
+    CapturedResult,
+    Entry,
+    load,
+)
 
 
 class RecordingTransport:
@@ -35,8 +43,53 @@ class RecordingTransport:
         self._bundle = bundle
         self._label = ""
         self._lock = threading.Lock()
+        self._failure: BundleError | None = None
+        self._is_cleaning = False
         self._orders = 0
         self._moves = 0
+
+    @contextmanager
+    def cleaning(self) -> Iterator[None]:
+        """Meanwhile a result that cannot be written is given all the same, in every thread.
+
+        What was started on hosts has to be ended and what was made there to be removed, whatever
+        becomes of our own disk. The first failure is kept and raised by the next command that is
+        sent outside, and by ``check``.
+        """
+        before, self._is_cleaning = self._is_cleaning, True
+        try:
+            yield
+        finally:
+            self._is_cleaning = before
+
+    def check(self) -> None:
+        """Nothing that could not be written may be judged.
+
+        Raises:
+            BundleError: a result could not be written.
+        """
+        if self._failure is not None and not self._is_cleaning:
+            raise self._failure
+
+    def record(self, write: Callable[[], CapturedResult], result: CommandResult) -> CommandResult:
+        """Write a result; while cleaning up, the result itself where that fails."""
+        try:
+            return write()
+        except BundleError as error:
+            self._fail(error)
+            return result
+
+    def record_error(self, write: Callable[[], None]) -> None:
+        """Write that a host could not be used; while cleaning up, go on where that fails."""
+        try:
+            write()
+        except BundleError as error:
+            self._fail(error)
+
+    def _fail(self, error: BundleError) -> None:
+        self._failure = self._failure or error
+        if not self._is_cleaning:
+            raise error
 
     @contextmanager
     def labelled(self, label: str) -> Iterator[None]:
@@ -55,16 +108,24 @@ class RecordingTransport:
         timeout: float,
         root: bool = False,
         limit: int = OUTPUT_LIMIT,
-    ) -> CapturedResult:
-        """See ``Transport.run``; the result also says which files hold it."""
+    ) -> CommandResult:
+        """See ``Transport.run``; the result also says which files hold it.
+
+        Raises:
+            BundleError: it, or an earlier one, cannot be written.
+        """
+        self.check()
         label = self._label
         sent = time.time()
         try:
             result = self._inner.run(host, argv, timeout=timeout, root=root, limit=limit)
         except TransportError as error:
-            self._bundle.record_error(argv, error, label)
+            self.record_error(partial(self._bundle.record_error, argv, error, label))
             raise
-        return self._bundle.record(result, label, sent=sent, received=time.time())
+        received = time.time()
+        return self.record(
+            lambda: self._bundle.record(result, label, sent=sent, received=received), result
+        )
 
     def start(
         self,
@@ -76,7 +137,12 @@ class RecordingTransport:
         held: Hold = False,
         limit: int = OUTPUT_LIMIT,
     ) -> Running:
-        """See ``Transport.start``; the result is written when it is first taken."""
+        """See ``Transport.start``; the result is written when it is first taken.
+
+        Raises:
+            BundleError: as ``run``.
+        """
+        self.check()
         label = self._label
         with self._lock:
             self._orders += 1
@@ -87,7 +153,7 @@ class RecordingTransport:
                 host, argv, timeout=timeout, root=root, held=held, limit=limit
             )
         except TransportError as error:
-            self._bundle.record_error(argv, error, label, order=order)
+            self.record_error(partial(self._bundle.record_error, argv, error, label, order=order))
             raise
         return _Recorded(self, running, self._bundle, label, order)
 
@@ -107,6 +173,16 @@ class RecordingTransport:
         self._inner.close()
 
 
+@contextmanager
+def cleaning(transport: Transport) -> Iterator[None]:
+    """``RecordingTransport.cleaning`` of a transport that records; any other needs nothing."""
+    if isinstance(transport, RecordingTransport):
+        with transport.cleaning():
+            yield
+    else:
+        yield
+
+
 class _Recorded:
     """Implements ``Running``: writes the result once, when it is first taken."""
 
@@ -121,7 +197,7 @@ class _Recorded:
         self._label = label
         self._order = order
         self._sent = time.time()
-        self._kept: CapturedResult | None = None
+        self._kept: CommandResult | None = None
         self._failed = False
 
     def release(self) -> None:
@@ -130,48 +206,61 @@ class _Recorded:
         self._sent = time.time()
         self._inner.release()
 
-    def poll(self) -> CapturedResult | None:
+    def poll(self) -> CommandResult | None:
         """See ``Running.poll``."""
         return self._keep(self._inner.poll)
 
-    def wait(self) -> CapturedResult:
+    def wait(self) -> CommandResult:
         """See ``Running.wait``."""
         return self._whole(self._inner.wait)
 
-    def stop(self, grace: float = 7.0) -> CapturedResult:
+    def stop(self, grace: float = 7.0) -> CommandResult:
         """See ``Running.stop``."""
         return self._whole(lambda: self._inner.stop(grace))
 
-    def _whole(self, take: Callable[[], CommandResult]) -> CapturedResult:
+    def _whole(self, take: Callable[[], CommandResult]) -> CommandResult:
         kept = self._keep(take)
         assert kept is not None  # noqa: S101 - wait and stop give results
         return kept
 
-    def _keep(self, take: Callable[[], CommandResult | None]) -> CapturedResult | None:
-        if self._kept is None:
-            try:
-                result = take()
-            except TransportError as error:
-                if not self._failed:
-                    self._failed = True
-                    self._bundle.record_error(
-                        self.argv,
-                        error,
-                        self._label,
-                        order=self._order,
-                        moves=self._parent.moves,
-                    )
-                raise
-            if result is not None:
-                self._kept = self._bundle.record(
-                    result,
-                    self._label,
-                    sent=self._sent,
-                    received=time.time(),
-                    order=self._order,
-                    moves=self._parent.moves,
-                )
+    def _keep(self, take: Callable[[], CommandResult | None]) -> CommandResult | None:
+        if self._kept is not None:
+            return self._kept
+        try:
+            result = take()
+        except TransportError as error:
+            self._note_failure(error)
+            raise
+        if result is not None:
+            # kept before it is written: what could not be written is not taken a second time
+            self._kept = result
+            self._kept = self._parent.record(partial(self._record, result, time.time()), result)
         return self._kept
+
+    def _record(self, result: CommandResult, received: float) -> CapturedResult:
+        return self._bundle.record(
+            result,
+            self._label,
+            sent=self._sent,
+            received=received,
+            order=self._order,
+            moves=self._parent.moves,
+        )
+
+    def _note_failure(self, error: TransportError) -> None:
+        if self._failed:
+            return
+        self._failed = True
+        self._parent.record_error(
+            partial(
+                self._bundle.record_error,
+                self.argv,
+                error,
+                self._label,
+                order=self._order,
+                moves=self._parent.moves,
+            )
+        )
 
 
 class ReplayTransport:
