@@ -1,5 +1,6 @@
 """Do errors grow?"""
 
+from ibaccept.checks.base import absent_note
 from ibaccept.checks.counters import ErrorCounters, growth_of, window_of
 from ibaccept.checks.links import links_of
 from ibaccept.checks.proof import Evidence
@@ -18,13 +19,13 @@ def test_error_counters(
     evidence: Evidence,
 ) -> None:
     """No error counter grows beyond its limit."""
-    links = links_of(snapshot, expected.links, cable)
-    notes: tuple[str, ...] = ()
+    links = links_of(snapshot, expected.links, cable, absent=expected.absent)
+    notes = absent_note(snapshot, expected.absent)
     if expected.window == "load":
         runs = loads.loaded().runs
         growth = growth_of(snapshot, loads.window(), expected)
         growth = under_load(runs, growth, links.items)
-        notes = (load_note(runs, links.items),)
+        notes = (load_note(runs, links.items), *notes)
     else:
         growth = growth_of(snapshot, window_of(snapshot, expected), expected)
 

@@ -1,5 +1,6 @@
 """Do the links train as ordered?"""
 
+from ibaccept.checks.base import absent_note
 from ibaccept.checks.links import LinkRate, links_of, rate_judge
 from ibaccept.checks.proof import Evidence
 from ibaccept.observe.snapshot import Snapshot
@@ -11,13 +12,14 @@ def test_link_rate(
     snapshot: Snapshot, expected: LinkRate, cable: PlannedCable | None, evidence: Evidence
 ) -> None:
     """Every selected link trains at the ordered width and speed."""
-    links = links_of(snapshot, expected.links, cable)
+    links = links_of(snapshot, expected.links, cable, absent=expected.absent)
 
     verdict = judge(
         links.items,
         expected=expected.ordered,
         actual=rate_judge(expected.rate),
         noun=links.noun,
+        notes=absent_note(snapshot, expected.absent),
     )
 
     require(verdict, evidence)

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from ibaccept.checks.base import absent_note
 from ibaccept.checks.proof import Evidence
 from ibaccept.checks.routes import delivery
 from ibaccept.checks.routes import spread as spreading
@@ -13,7 +14,9 @@ from ibaccept.verdict import judge, require
 
 def test_routes(snapshot: Snapshot, expected: Delivery, inputs: Inputs, evidence: Evidence) -> None:
     """Every pair reaches each other."""
-    job = inputs.job_lids(snapshot) if expected.every == "job" else None
+    job = None
+    if expected.every == "job":
+        job = inputs.job_lids(snapshot, absent=expected.absent)
     found = delivery.routes_found(snapshot, expected, job)
 
     verdict = judge(
@@ -22,7 +25,7 @@ def test_routes(snapshot: Snapshot, expected: Delivery, inputs: Inputs, evidence
         expected_of=partial(delivery.route_order, expected),
         actual=delivery.RouteJudge(snapshot, expected, found),
         noun=f"properties of the routes of {found.reach.pairs:,} pairs",
-        notes=delivery.route_notes(expected, found),
+        notes=(*delivery.route_notes(expected, found), *absent_note(snapshot, expected.absent)),
     )
 
     require(verdict, evidence)
@@ -35,7 +38,7 @@ def test_lid_spread(
     found = spreading.job_spread(
         snapshot,
         expected,
-        inputs.job_lids(snapshot),
+        inputs.job_lids(snapshot, absent=expected.absent),
         adaptive=inputs.adaptive,
         ceilings=inputs.ceilings,
     )
@@ -48,7 +51,7 @@ def test_lid_spread(
         met=f"carry at most {expected.limit} per cable",
         not_met=f"carry more than {expected.limit} on a cable",
         tables=found.tables(),
-        notes=found.notes(),
+        notes=(*found.notes(), *absent_note(snapshot, expected.absent)),
     )
 
     require(verdict, evidence)
@@ -65,6 +68,7 @@ def test_balance(snapshot: Snapshot, expected: Balance, evidence: Evidence) -> N
         noun="groups of cables",
         met=f"have {expected.ordered}",
         not_met=f"do not have {expected.ordered}",
+        notes=absent_note(snapshot, expected.absent),
     )
 
     require(verdict, evidence)

@@ -10,6 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import AfterValidator, Field, StringConstraints
 
 from ibaccept.checks.selector import LinkSelector
+from ibaccept.fabric.nodeset import fold
+from ibaccept.observe.snapshot import Snapshot
 from ibaccept.site.fields import Strict
 from ibaccept.site.settings import Settings
 
@@ -30,6 +32,24 @@ Mark = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$"), AfterVali
 
 WorkloadName = Literal["filesystem", "rdma"]
 WORKLOADS: tuple[WorkloadName, ...] = get_args(WorkloadName)
+
+
+Absent = Literal["refused", "allowed"]
+AbsentField = Annotated[
+    Absent,
+    Field(
+        description="hosts of the job, or of the groups clients and storage, that the fabric does "
+        "not show; allowed leaves them out"
+    ),
+]
+
+
+def absent_note(snapshot: Snapshot, absent: Absent) -> tuple[str, ...]:
+    """Names the hosts that ``absent: allowed`` leaves out; nothing where it leaves out none."""
+    if absent == "refused" or not snapshot.absent:
+        return ()
+    names = fold(gap.name for gap in snapshot.absent)
+    return (f"not in the fabric, and left out by absent: allowed: {names}",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, field_validator
 
-from ibaccept.checks.base import Area, Expectation, Need
+from ibaccept.checks.base import AbsentField, Area, Expectation, Need
 from ibaccept.checks.links import BOTH_ENDS, SHORT, SLACK, absent, ports_of
 from ibaccept.checks.selector import AbsentNode, LinkSelector
 from ibaccept.fabric.counters import COUNTERS, FAULT_COUNTERS, WIDTH
@@ -79,6 +79,7 @@ class ErrorCounters(Expectation):
     each: Literal["cable"] | None = Field(
         default=None, description="one item per planned cable; needs an entry of kind cabling"
     )
+    absent: AbsentField = "refused"
 
     @field_validator("limits")
     @classmethod

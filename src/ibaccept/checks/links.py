@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ibaccept.checks.base import Area, Expectation
+from ibaccept.checks.base import Absent, AbsentField, Area, Expectation
 from ibaccept.checks.proof import Aspect
-from ibaccept.checks.selector import AbsentNode, Between, Item, LinkSelector, find, select
+from ibaccept.checks.selector import (
+    AbsentNode,
+    Between,
+    Item,
+    LinkSelector,
+    find,
+    select,
+    unnamed_hosts,
+)
 from ibaccept.fabric.model import Link, PortId, Rate, Speed, Width
 from ibaccept.fabric.wording import reasons
 from ibaccept.observe.cabling import EndState, PlacedCable
@@ -65,6 +73,7 @@ class LinkRate(Expectation):
     each: Literal["cable"] | None = Field(
         default=None, description="one item per planned cable; needs an entry of kind cabling"
     )
+    absent: AbsentField = "refused"
 
     @model_validator(mode="after")
     def _is_ordered(self) -> Self:
@@ -105,11 +114,17 @@ class Judged:
     noun: str
 
 
-def links_of(snapshot: Snapshot, links: LinkSelector, cable: PlannedCable | None = None) -> Judged:
+def links_of(
+    snapshot: Snapshot,
+    links: LinkSelector,
+    cable: PlannedCable | None = None,
+    *,
+    absent: Absent = "refused",
+) -> Judged:
     """What ``links:`` selects, or the one planned cable of ``each: cable``.
 
     Gaps of the sweep are items too: a node that answered nothing is in no selection, and what was
-    not seen must not pass.
+    not seen must not pass. So are hosts that the fabric does not show, unless they are allowed.
 
     Raises:
         NotSeenError: the fabric was not seen.
@@ -119,7 +134,22 @@ def links_of(snapshot: Snapshot, links: LinkSelector, cable: PlannedCable | None
         return Judged((find(cable, snapshot.planned),), "planned cables")
     chosen = select(links, snapshot.fabric, snapshot.inventory, snapshot.plan)
     items = [item for item in chosen.items if not _is_elsewhere(item)]
-    return Judged((*(_or_gap(snapshot, item) for item in items), *snapshot.gaps), chosen.noun)
+    if absent == "allowed":
+        items = [item for item in items if not isinstance(item, AbsentNode)]
+    gaps = [*snapshot.gaps, *(_absent_hosts(snapshot, links) if absent == "refused" else ())]
+    return Judged((*(_or_gap(snapshot, item) for item in items), *gaps), chosen.noun)
+
+
+def _absent_hosts(snapshot: Snapshot, links: LinkSelector) -> Iterator[Gap]:
+    """Hosts whose links ``links:`` means without naming them, and that the fabric has not."""
+    meant = unnamed_hosts(
+        links,
+        snapshot.fabric,
+        snapshot.inventory,
+        snapshot.plan,
+        [gap.name for gap in snapshot.absent],
+    )
+    yield from (gap for gap in snapshot.absent if gap.name in meant)
 
 
 def _is_elsewhere(item: Item) -> bool:

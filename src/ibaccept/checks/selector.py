@@ -128,6 +128,25 @@ def select(
     return Selection(tuple(items), selector.noun)
 
 
+def unnamed_hosts(
+    selector: LinkSelector,
+    fabric: Fabric,
+    inventory: Inventory | None,
+    plan: Plan | None,
+    hosts: Iterable[str],
+) -> set[str]:
+    """Those of some hosts without a node whose links a selector means without naming them.
+
+    ``isl`` means no host's link, and what names nodes or links is ``select``'s own to miss. A host
+    in the plan is missed there too, by its planned cable.
+    """
+    named = (selector.between, selector.nodes, selector.names)
+    if selector.type == "isl" or any(part is not None for part in named):
+        return set()
+    context = _Context(fabric, inventory, locate(plan, fabric) if plan is not None else ())
+    return {name for name in hosts if not context.host(name)} - context.excluded_hosts(selector)
+
+
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A link or planned cable as a selector sees it: nodes by GUID, or by name if not there."""
@@ -270,10 +289,8 @@ class _Context:
         if self.inventory is None or selector.names is not None:
             return []
         named = [*(selector.between or ()), *([selector.nodes] if selector.nodes else [])]
-        spared: set[str] = set()
-        if selector.exclude is not None and selector.exclude.nodes is not None:
-            spared = self.inventory_names(selector.exclude.nodes)
-        names = {name for text in named for name in self.inventory_names(text)} - spared
+        names = {name for text in named for name in self.inventory_names(text)}
+        names -= self.excluded_hosts(selector)
         switches = set(self.inventory.groups.get("switches", ()))
         if selector.type == "isl":
             names &= switches
@@ -284,6 +301,20 @@ class _Context:
             for name in self.inventory.hosts
             if name in names and not self.host(name)
         ]
+
+    def excluded_hosts(self, selector: LinkSelector) -> set[str]:
+        """Hosts of the inventory whose links ``except:`` takes out whole."""
+        out = selector.exclude
+        if out is None or out.nodes is None:
+            return set()
+        if out.names is not None or out.between is not None or out.exclude is not None:
+            return set()
+        names = self.inventory_names(out.nodes)
+        if out.type in {"all", selector.type}:
+            return names
+        # All links of a host are host links; a switch has others beside them.
+        switches = self.inventory.groups.get("switches", ()) if self.inventory is not None else ()
+        return names - set(switches) if out.type == "host" else set()
 
     def inventory_names(self, text: str) -> set[str]:
         inventory = self.inventory

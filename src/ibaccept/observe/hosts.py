@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ibaccept import commands
-from ibaccept.fabric.model import Fabric
-from ibaccept.fabric.nodeset import fold
+from ibaccept.errors import InputError
+from ibaccept.fabric.model import Fabric, Guid
+from ibaccept.observe.lids import lids_of
 from ibaccept.observe.observer import Observer
 from ibaccept.observe.outputs import file_of, parsed
+from ibaccept.observe.snapshot import Gap
 from ibaccept.parse import ibstat
 from ibaccept.site.inventory import Inventory, InventoryHost
 from ibaccept.transport import CommandResult, Transport
@@ -80,21 +83,75 @@ def _blind(host: InventoryHost, stat: ibstat.IbStat) -> str | None:
     return None
 
 
-def absent_hosts(inventory: Inventory, fabric: Fabric | NotSeen) -> list[str]:
-    """Clients and storage of the inventory that no node of the fabric is called after."""
+def absent_hosts(
+    hosts: Iterable[InventoryHost],
+    fabric: Fabric | NotSeen,
+    stats: Mapping[str, ibstat.IbStat | NotSeen],
+) -> tuple[InventoryHost, ...]:
+    """Hosts of which the topology shows no node; none where there is no topology.
+
+    Args:
+        hosts: of the inventory.
+        fabric: what the sweep saw.
+        stats: ``ibstat`` of hosts that were asked, by name: it shows a host of any description.
+    """
     if isinstance(fabric, NotSeen):
-        return []
-    names = {node.name.strip() for node in fabric.nodes.values()}
-    names |= {name.split()[0] for name in names if name}
-    absent = [
+        return ()
+    shown: set[str] = set()
+    guids: set[Guid] = set(fabric.nodes)
+    for node in fabric.nodes.values():
+        shown |= _spellings(node.name)
+    for port in fabric.ports():
+        if port.guid is not None:
+            guids.add(port.guid)
+    return tuple(
         host
-        for group in ("clients", "storage")
-        for host in inventory.groups.get(group, ())
-        if (inventory.hosts[host].ib_name or host) not in names
-    ]
-    if not absent:
-        return []
-    return [f"the inventory names {fold(absent)}, which the fabric does not show"]
+        for host in hosts
+        if not _spellings(host.ib_name or host.name) & shown
+        and not _guids(stats.get(host.name)) & guids
+        and not _is_shown_by_number(host, fabric)
+    )
+
+
+def _spellings(name: str) -> set[str]:
+    """A description, its first word, and that without its domain; upper and lower case alike."""
+    whole = name.strip().casefold()
+    first = whole.split()[:1]
+    return {whole, *first, *(word.split(".")[0] for word in first)} - {""}
+
+
+def _guids(stat: ibstat.IbStat | NotSeen | None) -> set[Guid]:
+    if stat is None or isinstance(stat, NotSeen):
+        return set()
+    ports = {port.port_guid for ca in stat.cas for port in ca.ports}
+    return {guid for guid in ports if guid is not None}
+
+
+def _is_shown_by_number(host: InventoryHost, fabric: Fabric) -> bool:
+    """True for a host that the inventory calls by a LID or GUID of the fabric."""
+    if not re.fullmatch(r"[1-9]\d*|0x[0-9a-fA-F]+", host.ib_name or host.name, re.ASCII):
+        return False
+    try:
+        return bool(lids_of(fabric, [host]).lids)
+    except InputError:
+        return False
+
+
+def absent_gap(host: InventoryHost, file: str | None) -> Gap:
+    """An absent host as an entry about hosts or pairs judges it: not seen.
+
+    Args:
+        host: which host.
+        file: capture of the topology that does not show it.
+    """
+    name = f" (ib_name {host.ib_name})" if host.ib_name is not None else ""
+    return Gap(
+        host.name,
+        f"{host.name}{name} is in the inventory and not in the fabric: it is off, unplugged, in "
+        "another subnet, or has another node description (set ib_name); absent: allowed in the "
+        "entry leaves it out",
+        () if file is None else (CaptureRef(file, None, ""),),
+    )
 
 
 def stats_of(

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ibaccept import commands
+from ibaccept.fabric.nodeset import fold
 from ibaccept.observe.counters import RawSweep, Sweep
-from ibaccept.observe.hosts import absent_hosts, choose, stats_of
+from ibaccept.observe.hosts import absent_gap, absent_hosts, choose, stats_of
 from ibaccept.observe.observer import Observer, version_of
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.observe.subnet import managers_of, tables_of
@@ -30,11 +31,13 @@ class Look:
     Attributes:
         windows: seconds between the first counter sweep and the later ones.
         hosts: hosts to ask for their own ``ibstat``.
+        about: hosts that the run is about: those the topology does not show are named.
         fan_out: hosts asked at a time.
     """
 
     windows: tuple[float, ...] = ()
     hosts: tuple[InventoryHost, ...] = ()
+    about: tuple[InventoryHost, ...] = ()
     fan_out: int = 32
 
 
@@ -78,7 +81,10 @@ def look(
     managers = managers_of(observer, stat, fabric, first)
     tables, tables_file = tables_of(observer, fabric)
     hosts = stats_of(transport, wanted.hosts, wanted.fan_out, progress)
-    observer.warnings += absent_hosts(inventory, fabric)
+    absent = absent_hosts(wanted.about, fabric, hosts)
+    if absent:
+        names = fold(host.name for host in absent)
+        observer.warnings.append(f"the inventory names {names}, which the fabric does not show")
     raws = {0.0: first}
     for seconds in sorted(wanted.windows):
         rest = seconds - (time.monotonic() - since)
@@ -92,6 +98,7 @@ def look(
         plan=plan,
         fabric_seen=fabric,
         gaps=topology.gaps,
+        absent=tuple(absent_gap(host, topology.file) for host in absent),
         sweeps={seconds: raw.sweep(fabric) for seconds, raw in raws.items()},
         managers_seen=managers,
         tables_seen=tables,

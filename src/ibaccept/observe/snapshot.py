@@ -80,6 +80,7 @@ class Snapshot:
         plan: the cabling plan, where the expectations name one.
         fabric_seen: topology with state and rate of every port.
         gaps: nodes that did not answer the topology sweep.
+        absent: hosts that the run is about and the topology does not show, by inventory name.
         sweeps: counter sweeps by seconds after the first (0.0 is the first).
         managers_seen: subnet managers.
         tables_seen: forwarding tables.
@@ -95,6 +96,7 @@ class Snapshot:
     plan: Plan | None
     fabric_seen: Fabric | NotSeen
     gaps: tuple[Gap, ...] = ()
+    absent: tuple[Gap, ...] = ()
     sweeps: Mapping[float, Sweep | NotSeen] = field(default_factory=dict)
     managers_seen: SubnetManagers | NotSeen = field(
         default_factory=lambda: NotSeen("the subnet managers", "they were not looked for")

@@ -24,11 +24,13 @@ class TopologySweep:
     Attributes:
         fabric: nodes, ports and links, or why they were not seen.
         gaps: what did not answer; empty where the fabric was not seen at all.
+        file: capture of ``ibnetdiscover``.
         lines: the captured line of each port.
     """
 
     fabric: Fabric | NotSeen
     gaps: tuple[Gap, ...] = ()
+    file: str | None = None
     lines: Mapping[PortId, tuple[CaptureRef, ...]] = field(default_factory=dict)
 
 
@@ -63,7 +65,9 @@ def topology_of(observer: Observer) -> TopologySweep:
         gaps += _gaps(observer, result, fabric, topology.initiated_from)
     # A sentence of merge is a port or node that was not seen whole, or seen as two things.
     gaps += [Gap(sentence, sentence) for sentence in sentences]
-    return TopologySweep(fabric, tuple(_unique(gaps)), _lines(fabric, info, file))
+    return TopologySweep(
+        fabric, tuple(_unique(gaps)), file_of(results[0]), _lines(fabric, info, file)
+    )
 
 
 def _gaps(

@@ -11,7 +11,7 @@ from operator import or_
 from pathlib import Path
 from typing import Self, TypeVar
 
-from ibaccept.checks.base import WORKLOADS, Expectation, Need
+from ibaccept.checks.base import WORKLOADS, Absent, Expectation, Need
 from ibaccept.checks.expectations import Expectations, load_expectations
 from ibaccept.checks.selector import planned_cables
 from ibaccept.errors import InputError, InputProblemsError
@@ -165,30 +165,43 @@ class Inputs:
 
     def look(self) -> Look:
         """What these entries need to see."""
-        return Look(tuple(sorted(self.need.windows)), self.job_hosts())
+        return Look(tuple(sorted(self.need.windows)), self.job_hosts(), self.about())
+
+    def about(self) -> tuple[InventoryHost, ...]:
+        """Hosts the run is about: those of the job, and of the groups clients and storage."""
+        groups = (self.inventory.groups.get(name, ()) for name in ("clients", "storage"))
+        job = () if self.job is None else (*self.job.clients, *self.job.storage)
+        names = dict.fromkeys((*job, *(name for group in groups for name in group)))
+        return tuple(self.inventory.hosts[name] for name in names)
 
     @property
     def need(self) -> Need:
         """The union of what the entries need."""
         return reduce(or_, (entry.needs() for entry in self.expectations.entries), Need())
 
-    def job_lids(self, snapshot: Snapshot) -> JobSides:
+    def job_lids(self, snapshot: Snapshot, *, absent: Absent = "refused") -> JobSides:
         """The LIDs of the job, by each host's own ``ibstat`` where it could be asked.
+
+        Args:
+            snapshot: what was seen.
+            absent: whether hosts of the job that the fabric does not show are left out.
 
         Raises:
             NotSeenError: the fabric was not seen.
             InputError: a host without a LID in this subnet, or a name that fits no node or two.
         """
         assert self.job is not None  # noqa: S101 - the schema refuses such entries without a job
-        names = dict.fromkeys((*self.job.clients, *self.job.storage))
+        left = {gap.name for gap in snapshot.absent} if absent == "allowed" else set()
+        sides = [
+            [self.inventory.hosts[name] for name in side if name not in left]
+            for side in (self.job.clients, self.job.storage)
+        ]
+        names = dict.fromkeys(host.name for side in sides for host in side)
         asked = {name: snapshot.hosts[name] for name in names if name in snapshot.hosts}
         stats = {name: stat for name, stat in asked.items() if not isinstance(stat, NotSeen)}
         silent = tuple(stat.reason for stat in asked.values() if isinstance(stat, NotSeen))
         try:
-            clients, storage = (
-                lids_of(snapshot.fabric, [self.inventory.hosts[name] for name in side], stats)
-                for side in (self.job.clients, self.job.storage)
-            )
+            clients, storage = (lids_of(snapshot.fabric, side, stats) for side in sides)
         except InputError as error:
             raise InputError("; ".join((str(error), *unasked_notes(silent)))) from None
         return JobSides(clients, storage, silent)

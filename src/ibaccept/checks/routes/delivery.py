@@ -71,7 +71,8 @@ def route_aspects(snapshot: Snapshot, expected: Delivery, found: RoutesFound) ->
     if found.without_lid:
         lines = [line for port in found.without_lid for line in snapshot.lines.get(port, ())]
         aspects.append(Aspect("routes", WITHOUT_LID, captures=tuple(lines[:EXAMPLES])))
-    return [*aspects, *snapshot.gaps]
+    whole = expected.every == "pair" and expected.absent == "refused"
+    return [*aspects, *snapshot.gaps, *(snapshot.absent if whole else ())]
 
 
 def _aspect(

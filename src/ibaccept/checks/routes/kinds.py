@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from ibaccept.checks.base import Area, Expectation, Need
+from ibaccept.checks.base import AbsentField, Area, Expectation, Need
 from ibaccept.checks.selector import Between
 from ibaccept.site.fields import AtLeastOne, Count, JobNames
 
@@ -38,6 +38,7 @@ class Delivery(Expectation):
     credit_loops: Literal["none", "allowed", "report"] = Field(
         default="none", description="cycles in which links can wait for each other"
     )
+    absent: AbsentField = "refused"
 
     def needs(self) -> Need:
         """The job's LIDs where only its pairs are judged."""
@@ -101,6 +102,7 @@ class LidSpread(Expectation):
     lids: JobNames = Field(description="clients or storage of the job, or a node set")
     per_cable: PerCable = Field(description="LIDs on the fullest cable, or even")
     group: Between | None = Field(default=None, description="only cables between these two sides")
+    absent: AbsentField = "refused"
 
     def needs(self) -> Need:
         """The job's LIDs: the cables judged are those that the job's traffic crosses."""
@@ -138,6 +140,7 @@ class Balance(Expectation):
     kind: Literal["balance"]
     max_minus_min: Count = Field(description="fullest minus emptiest cable of a group, in LIDs")
     group: Between | None = Field(default=None, description="only cables between these two sides")
+    absent: AbsentField = "refused"
 
     @property
     def ordered(self) -> str:

@@ -320,4 +320,5 @@ def fabric_balance(snapshot: Snapshot, expected: Balance) -> list[CableGroup | G
     if reach.undelivered:
         lost = f"{reach.undelivered:,} of {reach.pairs:,} pairs are not delivered"
         unread.append(Gap("routes", f"{lost}, so LIDs of theirs are counted on no cable"))
-    return [*items, *unread, *snapshot.gaps]
+    absent = snapshot.absent if expected.absent == "refused" else ()
+    return [*items, *unread, *snapshot.gaps, *absent]
