@@ -3,13 +3,22 @@
 import pytest
 from pydantic import ValidationError
 
-from ibaccept.checks.selector import AbsentNode, LinkSelector, by_plan, find, planned_cables, select
+from ibaccept.checks.selector import (
+    AbsentNode,
+    LinkSelector,
+    by_plan,
+    find,
+    planned_cables,
+    select,
+    unnamed_hosts,
+)
 from ibaccept.errors import InputError
 from ibaccept.fabric.model import Fabric, Guid, Node, NodeType, Port, PortId, PortState
 from ibaccept.observe.cabling import PlacedCable
-from ibaccept.site.inventory import read_inventory
-from ibaccept.site.plan import Plan
+from ibaccept.site.inventory import Inventory, InventoryHost, read_inventory
+from ibaccept.site.plan import End, Plan, PlannedCable
 from ibaccept.site.yamlfile import loads
+from ibaccept.transport import Host
 
 A, B, R = Guid(0xA), Guid(0xB), Guid(0xC)
 NODES = {
@@ -257,3 +266,39 @@ def test_a_selector_word_is_checked():
     assert [str(error["ctx"]["error"]) for error in caught.value.errors()] == [
         "'hosts' is no selection of links; did you mean 'host'?"
     ]
+
+
+@pytest.mark.parametrize(
+    ("selector", "meant"),
+    [
+        ({"type": "isl"}, set()),
+        ({"type": "host"}, {"gone1", "gone2"}),
+        ({"type": "all"}, {"gone1", "gone2"}),
+        ({"type": "all", "except": {"nodes": "gone1"}}, {"gone2"}),
+        ({"type": "all", "except": {"type": "host", "nodes": "gone1"}}, {"gone2"}),
+        ({"type": "all", "except": {"type": "isl", "nodes": "gone1"}}, {"gone1", "gone2"}),
+        ({"type": "all", "except": {"nodes": "gone1", "names": "*/2"}}, {"gone1", "gone2"}),
+        ({"type": "all", "nodes": "gone*"}, set()),  # an AbsentNode of select
+        ({"type": "all", "names": "leaf/*"}, set()),
+    ],
+)
+def test_hosts_that_a_selector_means_without_naming_them(selector, meant):
+    hosts = {name: InventoryHost(name, Host(name)) for name in ("gone1", "gone2")}
+    inventory = Inventory({}, hosts)
+
+    found = unnamed_hosts(
+        LinkSelector.model_validate(selector), Fabric.of([]), inventory, None, hosts
+    )
+
+    assert found == meant
+
+
+def test_an_absent_host_of_the_plan_is_missed_by_its_cable_alone():
+    hosts = {name: InventoryHost(name, Host(name)) for name in ("gone1", "gone2")}
+    plan = Plan((PlannedCable(End("leaf", None, 20), End("gone1", None, 1)),), "p.csv")
+
+    found = unnamed_hosts(
+        LinkSelector(type="all"), Fabric.of([]), Inventory({}, hosts), plan, hosts
+    )
+
+    assert found == {"gone2"}

@@ -147,10 +147,10 @@ def absent_gap(host: InventoryHost, file: str | None) -> Gap:
     name = f" (ib_name {host.ib_name})" if host.ib_name is not None else ""
     return Gap(
         host.name,
-        f"{host.name}{name} is in the inventory and not in the fabric: it is off, unplugged, in "
-        "another subnet, or has another node description (set ib_name); absent: allowed in the "
-        "entry leaves it out",
+        f"{host.name}{name} is in the inventory and not in the fabric",
         () if file is None else (CaptureRef(file, None, ""),),
+        "it is off, unplugged, in another subnet, or has another node description (then set "
+        "ib_name); entries about links and routes leave it out with 'absent: allowed'",
     )
 
 

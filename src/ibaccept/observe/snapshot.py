@@ -59,15 +59,23 @@ class SubnetManagers:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A node or port that answered no query, so it is in no selection: judged as not seen."""
+    """A node or port that the sweep did not show, so it is in no selection: judged as not seen.
+
+    Attributes:
+        name: of the node or port.
+        reason: why, a sentence.
+        captures: what shows it.
+        hint: what to do next, where it is another thing than after any gap.
+    """
 
     name: str
     reason: str
     captures: tuple[CaptureRef, ...] = ()
+    hint: str = ""
 
     def not_seen(self, hint: str) -> NotSeen:
-        """The gap as the answer for what it hides."""
-        return NotSeen(self.name, self.reason, hint, self.captures)
+        """The gap as the answer for what it hides; ``hint`` is what to do after any gap."""
+        return NotSeen(self.name, self.reason, self.hint or hint, self.captures)
 
 
 @dataclass(frozen=True, kw_only=True)

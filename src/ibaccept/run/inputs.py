@@ -29,7 +29,7 @@ from ibaccept.site.inventory import Inventory, InventoryHost, job_nodes, load_in
 from ibaccept.site.plan import Plan, PlannedCable
 from ibaccept.site.recorded import RecordedRun, parse_all
 from ibaccept.site.settings import FilesystemWorkload, RdmaWorkload
-from ibaccept.verdict.absence import NotSeen
+from ibaccept.verdict.absence import NotSeen, NotSeenError
 
 T = TypeVar("T")
 
@@ -187,11 +187,12 @@ class Inputs:
             absent: whether hosts of the job that the fabric does not show are left out.
 
         Raises:
-            NotSeenError: the fabric was not seen.
+            NotSeenError: the fabric was not seen, or it does not show a host of the job.
             InputError: a host without a LID in this subnet, or a name that fits no node or two.
         """
         assert self.job is not None  # noqa: S101 - the schema refuses such entries without a job
-        left = {gap.name for gap in snapshot.absent} if absent == "allowed" else set()
+        missing = {gap.name: gap for gap in snapshot.absent}
+        left = set(missing) if absent == "allowed" else set()
         sides = [
             [self.inventory.hosts[name] for name in side if name not in left]
             for side in (self.job.clients, self.job.storage)
@@ -203,7 +204,13 @@ class Inputs:
         try:
             clients, storage = (lids_of(snapshot.fabric, side, stats) for side in sides)
         except InputError as error:
-            raise InputError("; ".join((str(error), *unasked_notes(silent)))) from None
+            reason = "; ".join((*str(error).splitlines(), *unasked_notes(silent)))
+            gaps = [missing[name] for name in names if name in missing]
+            if not gaps:
+                raise InputError(reason) from None
+            captures = tuple(dict.fromkeys(capture for gap in gaps for capture in gap.captures))
+            what = f"the LIDs of {fold(gap.name for gap in gaps)}"
+            raise NotSeenError(NotSeen(what, reason, gaps[0].hint, captures)) from None
         return JobSides(clients, storage, silent)
 
     def check_load(self) -> None:

@@ -47,6 +47,26 @@ def line_fixture(site_of):
     return site
 
 
+ABSENT = Gap("d", "d is in the inventory and not in the fabric", (), "plug it in")
+
+
+def test_a_host_of_the_inventory_that_is_not_there_is_no_delivered_pair(line):
+    snapshot = replace(line.snapshot(), absent=(ABSENT,))
+
+    said, _, _, answer = judged(snapshot)
+
+    assert (said["d"], answer) == (ABSENT.not_seen(""), Outcome.ERROR)
+
+
+@pytest.mark.parametrize("keys", [{"absent": "allowed"}, {"every": "job"}])
+def test_an_absent_host_is_left_out_where_it_is_allowed_or_not_of_the_job(line, sides_of, keys):
+    snapshot = replace(line.snapshot(), absent=(ABSENT,))
+
+    said, _, _, answer = judged(snapshot, sides_of(snapshot, ["a"], ["c"]), **keys)
+
+    assert ("d" in said, answer) == (False, Outcome.PASS)
+
+
 def test_all_delivered(line):
     said, routes, notes, answer = judged(line.snapshot(), max_hops=3)
 
