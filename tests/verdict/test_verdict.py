@@ -300,6 +300,16 @@ def test_an_absence_shown_by_the_lines_of_the_item_keeps_the_whole_proof():
     assert (finding.captures, finding.again) == ((own,), "ssh mgmt01 x")
 
 
+def test_several_problems_of_one_message_are_a_finding_each():
+    notes = Notes()
+    with pytest.raises(NotJudgedError):
+        require(judged([NotSeen("the LIDs", "a is down\nb is down", "plug in", (LINE,))]), notes)
+
+    found = [Finding(Subject("thing", "0"), "error", "4", text, "plug in", captures=(LINE,))
+             for text in ("a is down", "b is down")]  # fmt: skip
+    assert notes.verdicts[0].findings == tuple(found)
+
+
 class Silent(Notes):
     """An evidence source that proves nothing."""
 

@@ -12,7 +12,7 @@ from ibaccept.fabric.model import Link, PortId
 from ibaccept.observe.cabling import CableDifference, PlacedCable
 from ibaccept.observe.counters import Sweep
 from ibaccept.observe.snapshot import Gap, Snapshot
-from ibaccept.verdict import Coverage, Outcome, Subject, Verdict, finding
+from ibaccept.verdict import Coverage, Outcome, Subject, Verdict, by_line, finding
 from ibaccept.verdict.absence import NotSeen, NotSeenError
 from ibaccept.verdict.evidence import CaptureRef, Counter, CounterState, Proof, RouteRef
 
@@ -75,7 +75,7 @@ def unseen_verdict(part: NotSeen, expected: str) -> Verdict:
         sentence=f"{part.what} could not be seen, so nothing was judged (expected: {expected})",
         because="",
         coverage=Coverage(0, 0),
-        findings=(lacking,),
+        findings=by_line(lacking),
     )
 
 

@@ -204,13 +204,13 @@ class Inputs:
         try:
             clients, storage = (lids_of(snapshot.fabric, side, stats) for side in sides)
         except InputError as error:
-            reason = "; ".join((*str(error).splitlines(), *unasked_notes(silent)))
+            problems = (*str(error).split("\n"), *unasked_notes(silent))
             gaps = [missing[name] for name in names if name in missing]
             if not gaps:
-                raise InputError(reason) from None
+                raise InputProblemsError(problems) from None
             captures = tuple(dict.fromkeys(capture for gap in gaps for capture in gap.captures))
             what = f"the LIDs of {fold(gap.name for gap in gaps)}"
-            raise NotSeenError(NotSeen(what, reason, gaps[0].hint, captures)) from None
+            raise NotSeenError(NotSeen(what, "\n".join(problems), gaps[0].hint, captures)) from None
         return JobSides(clients, storage, silent)
 
     def check_load(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import TypeAdapter
@@ -333,7 +333,9 @@ def require(judgement: Judgement[Any], evidence: EvidenceSource) -> Verdict:
             sentence=judgement.sentence,
             because="",
             coverage=Coverage(judgement.judged, judgement.of),
-            findings=tuple(_finding(one, evidence) for one in judgement.differences),
+            findings=tuple(
+                line for one in judgement.differences for line in by_line(_finding(one, evidence))
+            ),
             tables=judgement.tables,
             notes=judgement.notes,
         )
@@ -358,6 +360,12 @@ def _finding(difference: Difference[Any], evidence: EvidenceSource) -> Finding:
         hint=difference.hint,
         proof=proof,
     )
+
+
+def by_line(found: Finding) -> tuple[Finding, ...]:
+    """A finding for each of several problems that one message holds, a line each."""
+    lines = [line for line in found.found.split("\n") if line.strip()] or [found.found]
+    return tuple(replace(found, found=line) for line in lines)
 
 
 NO_PROOF = "no output of this run shows it"
