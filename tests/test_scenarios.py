@@ -281,6 +281,9 @@ def lacking(row, document):
         for pattern in row.captures
         if not any(re.search(pattern, text) for text in texts)
     ]
+    files = [capture["file"] for capture in finding["captures"]]
+    if row.file and not (files and all(re.search(row.file, file) for file in files)):
+        wrong.append(f"{row.id}: cites {files}")
     return wrong
 
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from ibaccept.checks.base import Area, Expectation
 from ibaccept.checks.proof import Aspect
 from ibaccept.fabric.model import Guid
+from ibaccept.fabric.wording import reasons
 from ibaccept.observe.snapshot import MASTER, STANDBY, SeenManager, Snapshot
 from ibaccept.site.fields import AtLeastOne, Count, GuidField
 from ibaccept.verdict import Different, ItemAnswer, Met, same
@@ -78,7 +79,10 @@ def aspects(snapshot: Snapshot, ordered: SubnetManager) -> list[Aspect]:
         NotSeenError: no subnet manager could be asked.
     """
     seen = snapshot.managers
-    captures: tuple[CaptureRef, ...] = tuple(manager.capture for manager in seen.found)
+    captures: tuple[CaptureRef, ...] = (
+        *(manager.capture for manager in seen.found),
+        *(line for part in seen.silent for line in part.captures),
+    )
     if seen.none is not None:
         captures = (seen.none,)
     return [
@@ -92,7 +96,7 @@ def judged(snapshot: Snapshot, ordered: SubnetManager) -> Callable[[Aspect], Ite
     seen = snapshot.managers
     masters = [manager for manager in seen.found if manager.state == MASTER]
     standbys = [manager for manager in seen.found if manager.state == STANDBY]
-    silent = "; ".join(seen.silent)
+    silent = reasons(part.reason for part in seen.silent)
     if any(manager.state is None for manager in seen.found):
         silent = "sminfo is too old to print a state"
 

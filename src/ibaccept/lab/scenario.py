@@ -179,6 +179,7 @@ class ExpectedEvidence(ScenarioPart):
         counters: names that must be among the finding's counters.
         routes: the finding must show routes.
         captures: patterns, each of which a cited line must contain.
+        file: a pattern that the files of all cited lines must contain, and one at least.
     """
 
     id: str
@@ -189,8 +190,9 @@ class ExpectedEvidence(ScenarioPart):
     counters: tuple[str, ...] = ()
     routes: bool = False
     captures: tuple[str, ...] = ()
+    file: str = ""
 
-    _patterns = field_validator("captures", "like")(_compiled)
+    _patterns = field_validator("captures", "like", "file")(_compiled)
 
 
 class UnderLoad(ScenarioPart):

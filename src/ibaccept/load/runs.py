@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -355,7 +355,7 @@ class _Runs:
                 self._reckoned(name, direction, cables, watch, partial(_bytes_balance, run))
                 # what was not written cannot be read back
                 without = {
-                    client: NotSeen(f"the read rate of {client}", part.reason, part.hint)
+                    client: replace(part, what=f"the read rate of {client}")
                     for client, part in run.clients.items()
                     if isinstance(part, NotSeen)
                 }

@@ -7,7 +7,7 @@ order, not by clocks: a sample counts where it was complete before any process w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ibaccept import commands
 from ibaccept.fabric.counters import EXTENDED_BITS, WIDTH
@@ -154,7 +154,7 @@ class Watch:
     ) -> None:
         which = f" port {ports[0]}" if len(ports) == 1 else ""
         key = f"LID {query.lid}{which}"
-        self.problems[key] = NotSeen(f"{part.what} at {key}", part.reason, part.hint)
+        self.problems[key] = replace(part, what=f"{part.what} at {key}")
         if ask.extended:
             why.update({query.ports[port]: part.reason for port in ports})
         if ask.is_each and part.what == _ONE_SWITCH:

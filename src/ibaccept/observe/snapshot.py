@@ -46,13 +46,13 @@ class SubnetManagers:
 
     Attributes:
         found: those that answered.
-        silent: sentences about LIDs that the SA names and that gave no answer.
+        silent: LIDs that the SA names and that gave no answer; or the SA named none.
         none: captured proof that there is no SM, where there is none.
         gone: there was one: its node answers, the SM does not.
     """
 
     found: tuple[SeenManager, ...] = ()
-    silent: tuple[str, ...] = ()
+    silent: tuple[NotSeen, ...] = ()
     none: CaptureRef | None = None
     gone: bool = False
 

@@ -50,13 +50,15 @@ def managers_of(
         "the subnet managers", commands.SAQUERY_SM, lambda result: saquery.parse_sms(result.text)
     )
     if isinstance(named, NotSeen):
-        return SubnetManagers((master,), (f"the SA did not list them: {named.reason}",))
+        unlisted = replace(named, reason=f"the SA did not list them: {named.reason}")
+        return SubnetManagers((master,), (unlisted,))
     found = {master.lid: master}
     silent = []
     for lid in sorted({sm.lid for sm in named} - {master.lid}):
         other = observer.take("a subnet manager", commands.SMINFO_LID, one, lid=int(lid))
         if isinstance(other, NotSeen):
-            silent.append(f"the SA names one at LID {lid}, which did not answer: {other.reason}")
+            why = f"the SA names one at LID {lid}, which did not answer: {other.reason}"
+            silent.append(replace(other, reason=why))
         else:
             found[Lid(lid)] = other
     return SubnetManagers(tuple(found.values()), tuple(silent))

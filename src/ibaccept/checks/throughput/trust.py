@@ -160,9 +160,9 @@ def _require_served(measured: Measured, run: str) -> None:
                 hint,
             )
         )
-    why = "their cables were not watched" if served is None else served.reason
-    hint = AGAIN if served is None else served.hint or AGAIN
-    raise NotSeenError(NotSeen(what, f"{run}: whether {names} served it is not known: {why}", hint))
+    unseen = served or NotSeen(what, "their cables were not watched")
+    reason = f"{run}: whether {names} served it is not known: {unseen.reason}"
+    raise NotSeenError(NotSeen(what, reason, unseen.hint or AGAIN, unseen.captures))
 
 
 def in_all(measured: Measured, direction: str) -> tuple[Bandwidth, Bandwidth]:

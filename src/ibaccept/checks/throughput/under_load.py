@@ -163,10 +163,11 @@ def not_crossed(run: str, balance: ByteBalance | NotSeen | None, claimed: str = 
             "move a data set larger than the caches of clients and servers",
         )
     or_else = "" if is_rdma else " or came from a cache"
-    why = "the cables were not watched" if balance is None else balance.reason
+    unseen = balance or NotSeen(what, "the cables were not watched")
     claimed = "all" if claimed == "more" else claimed
     return NotSeen(
         what,
-        f"{run}: whether {claimed} crossed the cables{or_else} is not known: {why}",
-        AGAIN if balance is None else balance.hint or AGAIN,
+        f"{run}: whether {claimed} crossed the cables{or_else} is not known: {unseen.reason}",
+        unseen.hint or AGAIN,
+        unseen.captures,
     )
