@@ -146,3 +146,16 @@ def test_no_parameter_smuggles_in_a_word_or_a_metacharacter(command, data):
 def test_arbitrary_words_are_refused(argv):
     if EVERY(tuple(argv)):
         assert argv in [list(filled(command)) for command in commands.ALL]
+
+
+def test_the_output_of_a_command_is_limited_by_its_kind():
+    mib = 1 << 20
+
+    assert commands.IBSTAT.limit() == commands.FIO["read"].limit() == 4 * mib
+    # what a subnet of 49,151 LIDs can print, and no more
+    assert {c.name: c.limit() // mib for c in commands.ALL if c.row} == {
+        "ibnetdiscover": 99, "iblinkinfo": 99, "ibqueryerrors": 195, "ibqueryerrors-counters": 195,
+        "dump_fts": 9, "perfquery-each": 12291,
+    }  # fmt: skip
+    assert commands.DUMP_FTS.limit(40 * 900) == 4 * mib + 128 * 40 * 900
+    assert commands.PERFQUERY_EACH.limit(3) == 4 * mib + 3 * 256 * 1024

@@ -11,7 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ibaccept.transport import Argv, Permit
+from ibaccept.transport import OUTPUT_LIMIT, Argv, Permit
+
+LIDS = 0xBFFF
+"""Unicast LIDs of one subnet, 1 to this one."""
 
 Effect = Literal["read-only", "load"]
 
@@ -65,6 +68,7 @@ class Command:
         select: takes ``-C HCA -P PORT`` after the tool's name.
         options: what may stand after the tool's name, in this order: flag and parameter.
         timeout: seconds before it is ended.
+        row: bytes that each of the rows of its output can have, for ``limit``.
     """
 
     name: str
@@ -75,6 +79,16 @@ class Command:
     select: bool = True
     timeout: float = 120.0
     options: tuple[tuple[str, str], ...] = ()
+    row: int = 0
+
+    def limit(self, rows: int | None = None) -> int:
+        """Bytes of output beyond which it is no answer of this tool and is ended.
+
+        Args:
+            rows: that a whole output can have; None where the fabric is not known yet: as many as
+                a subnet has LIDs.
+        """
+        return OUTPUT_LIMIT + self.row * (LIDS if rows is None else rows)
 
     def argv(
         self, *, hca: str | None = None, hca_port: int | None = None, **values: object
@@ -151,22 +165,32 @@ IBSTAT = Command(
     timeout=30,
 )
 IBNETDISCOVER = Command(
-    "ibnetdiscover", ("ibnetdiscover",), "every node, its GUIDs, LIDs, LMC and cables", timeout=600
+    "ibnetdiscover",
+    ("ibnetdiscover",),
+    "every node, its GUIDs, LIDs, LMC and cables",
+    timeout=600,
+    row=2 << 10,
 )
 IBLINKINFO = Command(
-    "iblinkinfo", ("iblinkinfo", "--line"), "state, width and speed of every port", timeout=600
+    "iblinkinfo",
+    ("iblinkinfo", "--line"),
+    "state, width and speed of every port",
+    timeout=600,
+    row=2 << 10,
 )
 IBQUERYERRORS = Command(
     "ibqueryerrors",
     ("ibqueryerrors", "--skip-sl"),
     "error counters of every port, one process for the fabric; nothing is cleared",
     timeout=600,
+    row=4 << 10,
 )
 IBQUERYERRORS_COUNTERS = Command(
     "ibqueryerrors-counters",
     ("ibqueryerrors", "--skip-sl", "--counters"),
     "data counters of every port, one process for the fabric; nothing is cleared",
     timeout=600,
+    row=4 << 10,
 )
 SMINFO = Command("sminfo", ("sminfo",), "the subnet manager that answers", timeout=30)
 SMINFO_LID = Command(
@@ -179,7 +203,11 @@ SAQUERY_SM = Command(
     timeout=60,
 )
 DUMP_FTS = Command(
-    "dump_fts", ("dump_fts", "-n"), "forwarding table of every switch, one process", timeout=900
+    "dump_fts",
+    ("dump_fts", "-n"),
+    "forwarding table of every switch, one process",
+    timeout=900,
+    row=128,
 )
 SAQUERY_LFTR = Command(
     "saquery-lftr",
@@ -232,6 +260,7 @@ PERFQUERY_EACH = Command(
     root=False,
     select=False,
     timeout=120,
+    row=256 << 10,
 )
 """Sessions cost more than perfquery does: a few of them read all switches of a sample. The script
 is fixed; only the words after it vary. See `ibaccept.parse.perfquery_each`."""

@@ -2,7 +2,10 @@
 
 import contextlib
 import dataclasses
+import hashlib
+import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -76,6 +79,60 @@ def test_rdma_reads_with_measured_ceilings(site, tmp_path, tools_left):
     ]
     assert (runs.problems, runs.left, left) == ((), (), [])
     assert replayed(tmp_path, inputs, site.snapshot) == runs
+
+
+def rewrite(run_dir, change):
+    """Change captures of perfquery during the load, with their checksums set right."""
+    index = run_dir / "captures" / "index.jsonl"
+    lines = [json.loads(line) for line in index.read_text().splitlines()]
+    samples = [line for line in lines if "perfquery-each" in line["argv"]]
+    for line in samples[4:6]:
+        file = run_dir / "captures" / line["stdout"]
+        file.write_bytes(change(file.read_bytes()))
+        line["stdout_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    index.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def swapped(data):
+    """Two counters of one port: each still says what it is."""
+    lines = data.splitlines(keepends=True)
+    lines[3], lines[9] = lines[9], lines[3]
+    return b"".join(lines)
+
+
+def begin_and_end_swapped(data):
+    lines = data.splitlines(keepends=True)
+    return b"".join((lines[-1], *lines[1:-1], lines[0]))
+
+
+def timed(run_dir, inputs, snapshot):
+    begun = time.process_time()
+    runs = replayed(run_dir, inputs, snapshot)
+    return time.process_time() - begun, runs
+
+
+def test_a_replay_of_what_is_damaged_or_of_another_job_ends_as_soon(site, tmp_path):
+    """It polled 200,000 times after each result: over 40 minutes where the whole took 2 s."""
+    inputs = site.inputs(4, rdma=RdmaLoad(duration=4))
+    recording = site.recording(tmp_path / "run")
+    run_load(recording, inputs, site.snapshot, pace=FAST)
+    recording.close()
+
+    whole, runs = timed(tmp_path / "run", inputs, site.snapshot)
+    limit = 10 * max(whole, 0.2)
+    fewer, part = timed(tmp_path / "run", site.inputs(2, rdma=inputs.rdma), site.snapshot)
+    assert fewer < limit
+    assert len(part.rdma_read[0].rates) == 2
+    for number, change in enumerate((swapped, begin_and_end_swapped, lambda _: b"")):
+        copy = tmp_path / str(number)
+        shutil.copytree(tmp_path / "run", copy)
+        rewrite(copy, change)
+        seconds, damaged = timed(copy, inputs, site.snapshot)
+        assert seconds < limit
+        said = damaged.watches["rdma-read"].problems
+        assert bool(said) == (change is not swapped), said
+        if change is swapped:
+            assert damaged.watches["rdma-read"].cables == runs.watches["rdma-read"].cables
 
 
 def test_both_directions_by_reading_and_all_to_all(site, tmp_path):

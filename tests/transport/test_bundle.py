@@ -1,7 +1,10 @@
 """The captures folder: written before anybody parses, replayed exactly, never half."""
 
+import copy
 import hashlib
 import json
+import os
+import random
 import threading
 from types import SimpleNamespace
 
@@ -211,7 +214,31 @@ def damage_key(folder):
 def damage_path(folder):
     index = folder / "index.jsonl"
     index.write_text(index.read_text().replace("0001-sminfo.txt", "../0001-sminfo.txt"))
-    return "index.jsonl:1 names '../0001-sminfo.txt'"
+    return "index.jsonl:1 lacks or misstates 'stdout'"
+
+
+def damage_link(folder):
+    (folder / "0001-sminfo.txt").rename(folder.parent / "elsewhere")
+    (folder / "0001-sminfo.txt").symlink_to(folder.parent / "elsewhere")
+    return "0001-sminfo.txt cannot be read (it is a link)"
+
+
+def damage_pipe(folder):
+    (folder / "0001-sminfo.txt").unlink()
+    os.mkfifo(folder / "0001-sminfo.txt")
+    return "0001-sminfo.txt cannot be read (not a regular file)"
+
+
+def damage_index_link(folder):
+    (folder / "index.jsonl").rename(folder.parent / "elsewhere")
+    (folder / "index.jsonl").symlink_to(folder.parent / "elsewhere")
+    return "holds no captures"
+
+
+def damage_folder_link(folder):
+    folder.rename(folder.parent / "elsewhere")
+    folder.symlink_to(folder.parent / "elsewhere")
+    return "captures is a link; nothing outside the folder of a run is read"
 
 
 def damage_json(folder):
@@ -233,7 +260,8 @@ def damage_all(folder):
     "damage",
     [
         damage_change, damage_remove, damage_cut, damage_drop, damage_key, damage_path,
-        damage_json, damage_schema, damage_all,
+        damage_json, damage_schema, damage_all, damage_link, damage_pipe, damage_index_link,
+        damage_folder_link,
     ],
 )  # fmt: skip
 def test_a_damaged_bundle_is_refused_and_the_file_named(tmp_path, damage):
@@ -244,6 +272,62 @@ def test_a_damaged_bundle_is_refused_and_the_file_named(tmp_path, damage):
         ReplayTransport(tmp_path)
 
     assert expected in str(caught.value)
+
+
+WRONG = (
+    None, True, -1, 0, 1.5, 10**30, float("nan"), float("inf"), "", "x", "../x", "a\0b", [], {},
+    [None], [[]], {"step": 1}, "0001-sminfo.txt", "9" * 5000, [1], ["a", None],
+)  # fmt: skip
+LINES = (b"", b"[]", b"null", b"1" * 5000, b"[" * 100_000, b'{"schema": 1}', b"\xff\xfe", b"{}")
+
+
+def damaged(number, entries):
+    """The lines of an index with one value of another kind, or one line of something else."""
+    choose = random.Random(number)  # noqa: S311 - damage, no secret
+    entries = copy.deepcopy(entries)
+    at = choose.randrange(len(entries))
+    lines = [json.dumps(entry).encode() for entry in entries]
+    if choose.random() < 0.1:
+        lines[at] = choose.choice(LINES)
+    else:
+        entry = entries[at]
+        key = choose.choice(list(entry))
+        if choose.random() < 0.1:
+            del entry[key]
+        else:
+            entry[key] = choose.choice(WRONG)
+        lines[at] = json.dumps(entry).encode()
+    return b"".join(line + b"\n" for line in lines)
+
+
+def test_thousands_of_damaged_indexes_are_refused_or_good(tmp_path):
+    """One sentence each, or a bundle of the types it must have; never another exception."""
+    record(
+        tmp_path,
+        result("sminfo"),
+        result("ibstat", stderr=b"e"),
+        TransportError("mgmt", "connect", "refused"),
+    )
+    index = tmp_path / "captures" / "index.jsonl"
+    whole = [json.loads(line) for line in index.read_bytes().splitlines()]
+    refused = []
+    for number in range(3000):
+        index.write_bytes(damaged(number, whole))
+        try:
+            entries = load(tmp_path)
+        except BundleError as error:
+            refused.append(str(error))
+            continue
+        for entry in entries:
+            assert isinstance(entry.host + entry.label, str)
+            assert all(isinstance(word, str) for word in entry.argv)
+            if isinstance(entry, CapturedResult):
+                assert entry.exit_code is None or 0 <= entry.exit_code <= 255
+                assert entry.start is None or 0 <= entry.start < 1e13
+                assert entry.problem() is None or isinstance(entry.problem(), str)
+
+    assert len(refused) > 2000
+    assert [text for text in refused if "\n" in text or len(text) > 400] == []
 
 
 class Handmade:
@@ -321,21 +405,27 @@ def test_started_commands_end_in_a_replay_where_they_ended_between_the_others(tm
     ]  # fmt: skip
 
 
-def test_a_replay_that_asks_for_less_is_not_held_up_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr("ibaccept.transport.replay._PATIENCE", 50)
+def test_a_replay_that_asks_for_less_is_answered_at_once(tmp_path):
+    """What was recorded before is never taken: the second question in a row decides it."""
     recording = RecordingTransport(Starting(result("ss")), Bundle(tmp_path))
-    running = recording.start(HOST, ("fio",), timeout=1)
+    running = [recording.start(HOST, ("fio", n), timeout=1) for n in "ab"]
     recording.run(HOST, ("ss",), timeout=1)
-    running._inner.answer = TransportError("mgmt", "session", "the host did not run it")
+    running[0]._inner.answer = TransportError("mgmt", "session", "the host did not run it")
+    running[1]._inner.answer = result("fio", "b")
     with pytest.raises(TransportError):
-        running.poll()
+        running[0].poll()
+    running[1].poll()
 
-    running = ReplayTransport(tmp_path).start(HOST, ("fio",), timeout=1)
-    polls = [running.poll() for _ in range(50)]
+    replay = ReplayTransport(tmp_path)
+    first, second = (replay.start(HOST, ("fio", n), timeout=1) for n in "ab")
+    with pytest.raises(TransportError, match="does not hold call 1 of 'ss -x'"):
+        replay.run(HOST, ("ss", "-x"), timeout=1)
+    polls = [first.poll(), second.poll()]
     with pytest.raises(TransportError, match="mgmt: the host did not run it"):
-        running.poll()
+        first.poll()
+    polls.append(second.poll())
 
-    assert polls == [None] * 50
+    assert [None if one is None else one.argv for one in polls] == [None, None, ("fio", "b")]
 
 
 def test_nothing_ends_in_a_replay_before_what_it_ended_after_was_begun(tmp_path):

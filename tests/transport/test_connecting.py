@@ -1,6 +1,7 @@
 """Reaching a real OpenSSH server: keys checked, ways found, each failure its own sentence."""
 
 import contextlib
+import logging
 import os
 import re
 import shutil
@@ -387,3 +388,41 @@ def test_one_bad_host_does_not_spoil_the_others(sshd):
         1: "resolve",
         2: b"2\n",
     }
+
+
+ANSWERS = {
+    "http": b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\r\n400 Bad Request",
+    "nothing": b"",
+    "a banner alone": b"SSH-2.0-x\r\n",
+    "an old protocol": b"SSH-1.5-x\r\n",
+    "no packet": b"SSH-2.0-x\r\n" + b"\xff" * 5000,
+    "zeros": b"\0" * 200_000,
+    "lines": b"a\n" * 2000,
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_is_no_ssh_server_is_one_sentence_and_nothing_else(sshd, monkeypatch, capfd, name):
+    """paramiko logs a traceback of each; with a handler on the root logger it was shown."""
+    monkeypatch.setattr("ibaccept.transport.connect._RETRIES", (0.01,))
+    handler = logging.StreamHandler()
+    logging.getLogger().addHandler(handler)
+    with socket.create_server(("127.0.0.1", 0)) as front:
+
+        def serve():
+            with contextlib.suppress(OSError):
+                for _ in range(2):
+                    client = front.accept()[0]
+                    with client:
+                        client.sendall(ANSWERS[name])
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        port = front.getsockname()[1]
+        step, message = failure(sshd.transport(connect_timeout=5), sshd.host(port=port))
+    logging.getLogger().removeHandler(handler)
+
+    assert step == "connect"
+    assert message.startswith(f"h: 127.0.0.1 port {port} ")
+    assert "\n" not in message
+    assert capfd.readouterr() == ("", "")

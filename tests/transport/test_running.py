@@ -87,7 +87,7 @@ def test_streams_are_separate_and_bytes_stay_bytes(runner):
 def test_five_megabytes_on_both_streams(runner):
     script = "head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2"
 
-    result = runner("sh", "-c", script)
+    result = runner("sh", "-c", script, limit=1 << 23)
 
     assert (len(result.stdout), len(result.stderr), result.problem()) == (
         5_000_000,
@@ -103,6 +103,16 @@ def test_more_than_the_limit_is_cut_ended_and_said(runner, leftovers):
 
     assert (len(result.stdout), result.truncated, result.exit_code) == (1000, True, None)
     assert result.problem() == "h: yes printed more than the output limit; its output is cut"
+    assert leftovers(marker) == []
+
+
+def test_an_endless_stderr_is_cut_ended_and_said(runner, leftovers):
+    marker = "limit-marker-5418"
+
+    result = runner("sh", "-c", f"yes {marker} >&2", limit=1000, timeout=60)
+
+    assert (len(result.stderr), result.truncated, result.exit_code) == (1000, True, None)
+    assert result.start is not None
     assert leftovers(marker) == []
 
 

@@ -138,6 +138,7 @@ class Watch:
                 self.transport,
                 [(self.observer.transport, ask.argv) for ask in some],
                 timeout=commands.PERFQUERY_EACH.timeout,
+                limit=commands.PERFQUERY_EACH.limit(max((len(a.queries) for a in some), default=0)),
                 root=not each,
                 fan_out=AT_A_TIME,
                 keep_open=True,

@@ -34,6 +34,7 @@ class Observer:
         parse: Callable[[CommandResult], T],
         *,
         ok: Sequence[int] = (0,),
+        rows: int | None = None,
         **values: object,
     ) -> T | NotSeen:
         """Run a command here and parse what it printed.
@@ -43,19 +44,22 @@ class Observer:
             command: of commands.py.
             parse: reads the result.
             ok: exit codes with which the output is whole.
+            rows: see ``Command.limit``.
             values: parameters of the command.
         """
-        return parsed(what, self._run(command, values), parse, ok=ok, hint=_UNKNOWN)
+        return parsed(
+            what, self._run(command, values, command.limit(rows)), parse, ok=ok, hint=_UNKNOWN
+        )
 
     def _run(
-        self, command: Command, values: Mapping[str, object]
+        self, command: Command, values: Mapping[str, object], limit: int
     ) -> CommandResult | TransportError:
         hca = self.host.ib_hca[0] if self.host.ib_hca else None
         argv = command.argv(hca=hca, hca_port=self.host.ib_port, **values)
         self.progress(f"{' '.join(argv)} on {self.host.name}")
         try:
             return self.transport.run(
-                self.host.transport, argv, timeout=command.timeout, root=command.root
+                self.host.transport, argv, timeout=command.timeout, root=command.root, limit=limit
             )
         except TransportError as error:
             return error

@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 _LAST_CHARS = 300
 _SHORT = 40
+_SHOWN_CHARS = 1000
 
 _BY_STEP = {
     "resolve": "check the name, or set ansible_host in the inventory",
@@ -105,7 +106,7 @@ def not_parsed(
     begin = f"{step}: " if step else ""
     captures = captures_of(result)
     if error.line is not None and file_of(result):
-        captures = (CaptureRef(file_of(result), error.line, error.text.strip()),)
+        captures = (CaptureRef(file_of(result), error.line, _shown(error.text)),)
     return NotSeen(what, f"{begin}{result.host}: {error}", hint, captures)
 
 
@@ -137,10 +138,15 @@ def captures_of(result: CommandResult) -> tuple[CaptureRef, ...]:
         lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
         if file and lines:
             number, line = lines[-1]
-            found.append(CaptureRef(file, number, line.strip()))
+            found.append(CaptureRef(file, number, _shown(line)))
     if not found and result.stdout_file:
         found.append(CaptureRef(result.stdout_file, None, ""))
     return tuple(found)
+
+
+def _shown(line: str) -> str:
+    """A captured line as evidence: cut first, as a line may be as long as the whole output."""
+    return line.strip()[:_SHOWN_CHARS]
 
 
 def last_line(*texts: str) -> str:

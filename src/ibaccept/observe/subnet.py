@@ -104,12 +104,22 @@ def tables_of(
         outputs.append(result)
         return dump_fts.parse(result.stdout, result.error_text)
 
-    tables = observer.take("the forwarding tables", commands.DUMP_FTS, read)
+    tables = observer.take(
+        "the forwarding tables", commands.DUMP_FTS, read, rows=_table_rows(fabric)
+    )
     if isinstance(tables, NotSeen) or isinstance(fabric, NotSeen):
         return tables, None
     asking = _Asking()
     mended = tuple(_mend(observer, fabric, table, asking) for table in tables)
     return mended, file_of(outputs[0])
+
+
+def _table_rows(fabric: Fabric | NotSeen) -> int | None:
+    """Rows of all tables: a row a LID, and a few lines around those of each switch."""
+    if isinstance(fabric, NotSeen):
+        return None
+    switches = sum(node.is_switch for node in fabric.nodes.values())
+    return switches * (max(fabric.lid_owner, default=0) + BLOCK)
 
 
 @dataclass

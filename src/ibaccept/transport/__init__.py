@@ -17,7 +17,7 @@ Argv = tuple[str, ...]
 
 Hold = bool | Literal["last"]
 """Whether a command waits to be released; ``last``: or for the loss of its connection."""
-OUTPUT_LIMIT = 8 << 20
+OUTPUT_LIMIT = 4 << 20
 """Bytes of each stream that are kept of a command unless its kind allows more."""
 
 Permit = Callable[[Argv], bool]
@@ -82,6 +82,7 @@ class CommandResult:
         timed_out: our limit ended it, here and on the host.
         lost: the connection was lost before the exit code came.
         truncated: more than the output limit came; the rest was not kept and the command ended.
+            Such a result is a problem: nothing of it is judged.
         missing: the tool is not installed on the host (or not in its PATH).
         sudo_refused: ``sudo -n`` wanted a password or is not allowed.
     """

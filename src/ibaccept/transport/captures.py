@@ -6,13 +6,15 @@ beside it, ``0003-iblinkinfo.txt`` and, where stderr was not empty, ``0003-iblin
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import re
+import stat
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -228,14 +230,18 @@ def _file_name(command: str) -> str:
 
 
 def load(run_dir: Path) -> list[Entry]:
-    """Read a bundle back, in the order of ``seq``.
+    """Read a bundle back, in the order of ``seq``. Nothing outside its folder is opened.
 
     Raises:
-        BundleError: there is none, a line is cut, or a file is missing or was changed.
+        BundleError: there is none, a line is cut or says what cannot be, or a file is missing, is
+            a link or was changed.
     """
-    index = run_dir / CAPTURES / INDEX
+    folder = run_dir / CAPTURES
+    index = folder / INDEX
+    if folder.is_symlink():
+        raise BundleError(f"{folder} is a link; nothing outside the folder of a run is read")
     try:
-        lines = index.read_bytes().split(b"\n")
+        lines = _read(index).split(b"\n")
     except OSError as error:
         raise BundleError(
             f"{run_dir} holds no captures ({index} cannot be read: {error.strerror}); "
@@ -259,66 +265,149 @@ def load(run_dir: Path) -> list[Entry]:
     return entries
 
 
+def _read(file: Path) -> bytes:
+    """A regular file of the bundle: no link, no device, no pipe that blocks.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    number = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(number, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        return opened.read()
+
+
 def _decode(line: bytes, where: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
-    except ValueError as error:
-        raise BundleError(f"{where} is not JSON: {error}") from error
+    except (ValueError, RecursionError):
+        raise BundleError(f"{where} is not JSON") from None
     if not isinstance(entry, dict) or entry.get("schema") != SCHEMA:
         raise BundleError(f"{where} is not of schema {SCHEMA}; another version wrote this bundle")
     return entry
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _is_number(value: object) -> bool:
+    """A count that a run can reach; True is no number here."""
+    return type(value) is int and 1 <= value <= _MOST
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _MOST
+
+
+def _is_time(value: object) -> bool:
+    """Seconds since the epoch; JSON of Python knows NaN and Infinity, too."""
+    return type(value) in {int, float} and 0 <= float(str(value)) <= _LATEST
+
+
+def _or_none(holds: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or holds(value)
+
+
+def _is_argv(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(_is_text(word) for word in value)
+
+
+def _is_file(value: object) -> bool:
+    return (
+        isinstance(value, str)
+        and re.fullmatch(r"\d{1,12}-[A-Za-z0-9_.+-]{1,72}", value) is not None
+    )
+
+
+_FILE = re.compile(r"[0-9]{1,12}-[A-Za-z0-9_.+-]{1,72}")
+_MOST = 10**12
+_LATEST = 1e12
+
+_BOTH: dict[str, Callable[[object], bool]] = {
+    "seq": _is_number,
+    "label": _is_text,
+    "host": _is_text,
+    "argv": _is_argv,
+}
+_OF_RESULT: dict[str, Callable[[object], bool]] = {
+    "start": _or_none(_is_time),
+    "end": _or_none(_is_time),
+    "exit_code": _or_none(lambda value: type(value) is int and 0 <= value <= 0xFF),  # noqa: PLR2004 - one byte
+    "signal": _or_none(_is_text),
+    **dict.fromkeys(_FLAGS, lambda value: isinstance(value, bool)),
+    "stdout": _is_file,
+    "stdout_sha256": _is_text,
+    "stderr": _or_none(_is_file),
+    "stderr_sha256": _is_text,
+}
+_LATER: dict[str, Callable[[object], bool]] = {
+    "sent": _or_none(_is_time),
+    "received": _or_none(_is_time),
+    "order": _or_none(_is_number),
+    "moves": _or_none(_is_count),
+}
+"""Not in bundles of older versions; None there."""
+
+
+def _check(entry: dict[str, Any], where: str) -> None:
+    """Refuse a line that holds what this module does not write.
+
+    Raises:
+        BundleError: a key is missing, or its value is of another kind.
+    """
+    error = entry.get("error")
+    wanted = _BOTH if error is not None else _BOTH | _OF_RESULT
+    for key, holds in wanted.items():
+        if key not in entry or not holds(entry[key]):
+            raise BundleError(f"{where} lacks or misstates {key!r}")
+    for key, holds in _LATER.items():
+        if not holds(entry.get(key)):
+            raise BundleError(f"{where} misstates {key!r}")
+    if error is not None and not (
+        isinstance(error, dict) and _is_text(error.get("step")) and _is_text(error.get("message"))
+    ):
+        raise BundleError(f"{where} misstates 'error'")
+
+
 def _entry(run_dir: Path, entry: dict[str, Any], where: str) -> Entry:
-    try:
-        host, argv = str(entry["host"]), tuple(str(word) for word in entry["argv"])
-        if "error" in entry:
-            error = TransportError(host, entry["error"]["step"], entry["error"]["message"])
-            return CapturedError(
-                host,
-                argv,
-                error,
-                entry["seq"],
-                entry["label"],
-                entry.get("order"),
-                entry.get("moves"),
-            )
-        stderr = entry["stderr"]
-        return CapturedResult(
-            host,
-            argv,
-            _stream(run_dir, entry["stdout"], entry["stdout_sha256"], where),
-            _stream(run_dir, stderr, entry["stderr_sha256"], where),
-            entry["exit_code"],
-            signal=entry["signal"],
-            start=entry["start"],
-            end=entry["end"],
-            **{flag: entry[flag] for flag in _FLAGS},
-            seq=entry["seq"],
-            label=entry["label"],
-            stdout_file=f"{CAPTURES}/{entry['stdout']}",
-            stderr_file=None if stderr is None else f"{CAPTURES}/{stderr}",
-            sent=entry.get("sent"),
-            received=entry.get("received"),
-            order=entry.get("order"),
-            moves=entry.get("moves"),
-        )
-    except (KeyError, TypeError) as error:
-        raise BundleError(f"{where} lacks or misstates {error}") from error
+    _check(entry, where)
+    host, argv = entry["host"], tuple(entry["argv"])
+    error, order, moves = entry.get("error"), entry.get("order"), entry.get("moves")
+    if error is not None:
+        raised = TransportError(host, error["step"], error["message"])
+        return CapturedError(host, argv, raised, entry["seq"], entry["label"], order, moves)
+    stderr = entry["stderr"]
+    return CapturedResult(
+        host,
+        argv,
+        _stream(run_dir, entry["stdout"], entry["stdout_sha256"], where),
+        _stream(run_dir, stderr, entry["stderr_sha256"], where),
+        entry["exit_code"],
+        signal=entry["signal"],
+        start=entry["start"],
+        end=entry["end"],
+        **{flag: entry[flag] for flag in _FLAGS},
+        seq=entry["seq"],
+        label=entry["label"],
+        stdout_file=f"{CAPTURES}/{entry['stdout']}",
+        stderr_file=None if stderr is None else f"{CAPTURES}/{stderr}",
+        sent=entry.get("sent"),
+        received=entry.get("received"),
+        order=order,
+        moves=moves,
+    )
 
 
 def _stream(run_dir: Path, name: str | None, sha256: str, where: str) -> bytes:
-    if name is None:
-        return b""
-    if "/" in name:
-        raise BundleError(f"{where} names {name!r}, which is not a file of the captures folder")
-    file = run_dir / CAPTURES / name
+    file = run_dir / CAPTURES / (name or "")
     try:
-        data = file.read_bytes()
+        data = b"" if name is None else _read(file)
     except OSError as error:
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror
         raise BundleError(
-            f"{file} cannot be read ({error.strerror}) and {where} names it; "
-            "the bundle is not complete"
+            f"{file} cannot be read ({why}) and {where} names it; the bundle is not complete"
         ) from error
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BundleError(

@@ -10,10 +10,11 @@ from collections.abc import Callable
 import paramiko
 
 from ibaccept.transport.connect import exit_signal
-from ibaccept.transport.wrap import FRAME_ROOM, GRACE, Ending, Wrapped
+from ibaccept.transport.wrap import GRACE, Ending, Kept, Wrapped
 
 _TICK = 0.2
 _CHUNK = 1 << 16
+_CHUNKS = 64
 
 
 class SshProcess:
@@ -21,7 +22,7 @@ class SshProcess:
 
     Args:
         channel: open, nothing executed on it yet.
-        limit: bytes of stdout that are kept.
+        limit: bytes of each stream that are kept.
         free: called once, after the channel was closed.
     """
 
@@ -29,11 +30,9 @@ class SshProcess:
         self, channel: paramiko.Channel, limit: int, free: Callable[[], None] = lambda: None
     ) -> None:
         self._channel = channel
-        self._limit = limit + FRAME_ROOM
         self._free = free
-        self.out = bytearray()
-        self.err = bytearray()
-        self._over = False
+        self.out = Kept(limit, tail=False)
+        self.err = Kept(limit, tail=True)
         self._timed_out = False
         self._deadline = float("inf")
         self._give_up: float | None = None
@@ -87,13 +86,13 @@ class SshProcess:
         channel = self._channel
         closed = channel.closed  # before reading: what is readable then is all there is
         self._read()
-        if closed:
+        if closed and not channel.recv_ready() and not channel.recv_stderr_ready():
             return self._ending()
         now = time.monotonic()
         if self._give_up is None:
             ended = channel.exit_status_ready() or exit_signal(channel) is not None
             self._timed_out = now > self._deadline and not ended
-            if self._timed_out or self._over or ended:
+            if self._timed_out or self._is_over or ended:
                 # OpenSSH closes stdin by itself when the command has ended, others may not
                 self.hang_up(GRACE + 5)
         if self._give_up is not None and now > self._give_up:
@@ -105,25 +104,26 @@ class SshProcess:
         code = channel.exit_status if channel.exit_status_ready() else -1
         name = exit_signal(channel)
         known = name is not None or code >= 0
-        cut = self._timed_out or self._over
+        cut = self._timed_out or self._is_over
         return Ending(
             code if code >= 0 and name is None else None,
             name,
             timed_out=self._timed_out,
             lost=not known and not cut,
-            truncated=self._over,
+            truncated=self._is_over,
         )
 
     def _read(self) -> None:
+        """Take what is there, a bounded part of it: a command that prints without end is ended."""
         channel = self._channel
-        while channel.recv_ready():
-            self._keep(self.out, channel.recv(_CHUNK))
-        while channel.recv_stderr_ready():
-            self._keep(self.err, channel.recv_stderr(_CHUNK))
+        for _ in range(_CHUNKS):
+            if channel.recv_ready():
+                self.out.add(channel.recv(_CHUNK))
+            if channel.recv_stderr_ready():
+                self.err.add(channel.recv_stderr(_CHUNK))
+            if not channel.recv_ready() and not channel.recv_stderr_ready():
+                return
 
-    def _keep(self, kept: bytearray, data: bytes) -> None:
-        room = self._limit - len(kept)
-        # the end of stderr holds our own marks: it is kept beyond the limit
-        kept += data[: max(room, 0)] if kept is self.out else data
-        if len(data) > room:
-            self._over = True
+    @property
+    def _is_over(self) -> bool:
+        return self.out.is_cut or self.err.is_cut

@@ -20,8 +20,10 @@ from ibaccept.transport import TransportError
 from ibaccept.transport.hostkeys import HostKeyError, KnownHosts
 from ibaccept.transport.sshconfig import SshSettings
 
-# every failure is reported as a TransportError; paramiko's log must not appear beside it
+# every failure is reported as a TransportError; paramiko logs a traceback of each, which must not
+# appear beside it, whatever handlers pytest or a caller has put on the root logger
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
+logging.getLogger("paramiko").propagate = False
 
 _RETRIES = (0.3, 0.8, 2.0, 4.0)
 """Seconds before connecting again where the server drops connections (sshd's MaxStartups)."""
@@ -182,7 +184,7 @@ def handshake(host: str, settings: SshSettings, sock: Any, timeout: float) -> Si
                     f"{where} accepted the connection and did not greet as an SSH server "
                     f"within {timeout:g} s; is it an SSH port, and is the host overloaded?",
                 ) from error
-            if "Invalid SSH banner" in str(error):
+            if "Indecipherable protocol version" in str(error):
                 raise TransportError(
                     host, "connect", f"{where} does not speak SSH; check the port"
                 ) from error

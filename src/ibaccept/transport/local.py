@@ -16,7 +16,7 @@ from typing import IO
 from ibaccept.transport import OUTPUT_LIMIT, CommandResult, Hold, Host, Permit, TransportError
 from ibaccept.transport.fanout import check_permitted
 from ibaccept.transport.running import Started
-from ibaccept.transport.wrap import FRAME_ROOM, GRACE, Ending, Wrapped, result_of, wrap
+from ibaccept.transport.wrap import GRACE, Ending, Kept, Wrapped, result_of, wrap
 
 _TICK = 0.2
 _SHORT_TICK = 0.005
@@ -24,6 +24,7 @@ _HELD_WITHIN = 60.0
 """Seconds for a shell to begin."""
 
 _CHUNK = 1 << 16
+_CHUNKS = 64
 
 _SPARED: list[subprocess.Popen[bytes]] = []
 """Commands that go on without us; an object that is dropped while its process runs warns of it."""
@@ -62,7 +63,9 @@ class LocalTransport:
             raise TransportError(
                 host.name, "session", f"the transport was closed while {argv[0]} ran"
             )
-        return result_of(host, wrapped, bytes(process.out), bytes(process.err), ending, limit=limit)
+        return result_of(
+            host, wrapped, bytes(process.out.data), bytes(process.err.data), ending, limit=limit
+        )
 
     def start(
         self,
@@ -118,7 +121,7 @@ class LocalProcess:
 
     Args:
         process: started with three pipes.
-        limit: bytes of stdout that are kept.
+        limit: bytes of each stream that are kept.
         stop: set when the transport is closed.
         spare: leave it to itself when it is given up: it must be done whatever becomes of us.
     """
@@ -132,12 +135,10 @@ class LocalProcess:
         spare: bool = False,
     ) -> None:
         self._process = process
-        self._limit = limit + FRAME_ROOM
         self._stop = stop
         self._spare = spare
-        self.out = bytearray()
-        self.err = bytearray()
-        self._over = False
+        self.out = Kept(limit, tail=False)
+        self.err = Kept(limit, tail=True)
         self._timed_out = self._stopped = False
         self._deadline = float("inf")
         self._give_up: float | None = None
@@ -184,31 +185,35 @@ class LocalProcess:
         elif self._give_up is None:
             self._timed_out = now > self._deadline
             self._stopped = self._stop.is_set()
-            if self._timed_out or self._stopped or self._over:
+            if self._timed_out or self._stopped or self._is_over:
                 self.hang_up(GRACE + 5)
         return self._ending() if self._give_up is not None and now > self._give_up else None
 
     def _ending(self) -> Ending:
         code = self._process.poll()
-        cut = self._timed_out or self._over
+        cut = self._timed_out or self._is_over
         return Ending(
             code if code is not None and code >= 0 else None,
             None if code is None or code >= 0 else _signal_name(-code),
             timed_out=self._timed_out,
             lost=self._stopped or (code is None and not cut),
-            truncated=self._over,
+            truncated=self._is_over,
         )
 
     def _read(self, number: int) -> None:
+        """Take what is there, a bounded part of it: a command that prints without end is ended."""
         kept = self._streams[number]
         with contextlib.suppress(BlockingIOError):
-            while data := os.read(number, _CHUNK):
-                room = self._limit - len(kept)
-                kept += data[: max(room, 0)] if kept is self.out else data
-                if len(data) > room:
-                    self._over = True
+            for _ in range(_CHUNKS):
+                data = os.read(number, _CHUNK)
+                if not data:
+                    del self._streams[number]
                     return
-            del self._streams[number]
+                kept.add(data)
+
+    @property
+    def _is_over(self) -> bool:
+        return self.out.is_cut or self.err.is_cut
 
     def hang_up(self, grace: float) -> None:
         """See ``running.Process``."""

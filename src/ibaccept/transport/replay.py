@@ -267,8 +267,8 @@ class ReplayTransport:
     """Answers from a bundle: the n-th identical (host, argv) gets the n-th recorded result.
 
     Commands that were started end in a replay when everything that was recorded before their end,
-    under the same label, has been asked for and done again, so that a loop that works until they
-    end does what it did then.
+    under the same label, has been sent and done again, so that a loop that works until they
+    end does what it did then; and at once when nothing that was recorded is taken any more.
 
     Args:
         run_dir: folder of the run.
@@ -293,7 +293,7 @@ class ReplayTransport:
         for entry in entries:
             self._waiting[entry.label].append(entry.seq)
         self._moves = 0
-        self._stalled = 0
+        self._progress = 0
 
     def run(
         self,
@@ -340,27 +340,34 @@ class ReplayTransport:
         """Count a start or release: what was seen to end after it must not end before it."""
         with self._lock:
             self._moves += 1
+            self._progress += 1
 
-    def give(self, entry: Entry) -> None:
-        """Note that a recorded result was taken."""
+    def give(self, entry: Entry, *, due: bool = True) -> None:
+        """Note that a recorded result was taken; ``due``: when its turn had come."""
         with self._lock:
             self._given.add(entry.seq)
-            self._stalled = 0
+            self._progress += due
             waiting = self._waiting[entry.label]
             while waiting and waiting[0] in self._given:
                 waiting.popleft()
 
     def is_due(self, entry: Entry) -> bool:
-        """Whether all that was recorded before it under the same label has been taken.
+        """Whether all that was recorded before it under the same label has been taken."""
+        with self._lock:
+            waiting = self._waiting[entry.label]
+            first = not waiting or waiting[0] >= entry.seq
+            return first and self._moves >= (entry.moves or 0)
 
-        True, too, where nothing was taken for very many questions: a newer version of the suite
-        may not ask for all that was recorded, and must not wait for ever.
+    @property
+    def progress(self) -> int:
+        """Grows with every start, release, and result that was taken in its turn.
+
+        A caller that asks for the same command twice and got nothing done in between would ask
+        for ever: a newer version of the suite, or one with other inputs, does not take all that
+        was recorded before. So the second question is answered, whatever is still not taken.
         """
         with self._lock:
-            self._stalled += 1
-            waiting = self._waiting[entry.label]
-            told = not waiting or waiting[0] >= entry.seq
-            return (told and self._moves >= (entry.moves or 0)) or self._stalled > _PATIENCE
+            return self._progress
 
     def _entry(self, host: Host, argv: Sequence[str], *, started: bool = False) -> Entry:
         key = (host.name, tuple(argv), started)
@@ -388,9 +395,6 @@ class ReplayTransport:
         """Nothing is open."""
 
 
-_PATIENCE = 200_000
-
-
 class _Replayed:
     """Implements ``Running`` from a bundle."""
 
@@ -399,6 +403,7 @@ class _Replayed:
         self.argv = entry.argv
         self._replay = replay
         self._entry = entry
+        self._seen: int | None = None
 
     def release(self) -> None:
         """See ``Running.release``."""
@@ -406,16 +411,22 @@ class _Replayed:
 
     def poll(self) -> CapturedResult | None:
         """See ``Running.poll``."""
-        return self.wait() if self._replay.is_due(self._entry) else None
+        if self._replay.is_due(self._entry):
+            return self._take(due=True)
+        seen, self._seen = self._seen, self._replay.progress
+        return self._take(due=False) if seen == self._seen else None
 
     def wait(self) -> CapturedResult:
         """See ``Running.wait``."""
-        self._replay.give(self._entry)
-        if isinstance(self._entry, CapturedError):
-            raise self._entry.error
-        return self._entry
+        return self._take(due=True)
 
     def stop(self, grace: float = 7.0) -> CapturedResult:
         """See ``Running.stop``."""
         del grace
         return self.wait()
+
+    def _take(self, *, due: bool) -> CapturedResult:
+        self._replay.give(self._entry, due=due)
+        if isinstance(self._entry, CapturedError):
+            raise self._entry.error
+        return self._entry

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ibaccept.transport import Argv, CommandResult, Host, TransportError
-from ibaccept.transport.wrap import RELEASE, Ending, Wrapped, is_held, result_of
+from ibaccept.transport.wrap import RELEASE, Ending, Kept, Wrapped, is_held, result_of
 
 _TICK = 0.05
 _FIRST_TICK = 0.002
@@ -25,8 +25,8 @@ class Process(Protocol):
         err: as ``out``.
     """
 
-    out: bytearray
-    err: bytearray
+    out: Kept
+    err: Kept
 
     def step(self) -> Ending | None:
         """Take what is there; how it ended, None while it runs. Never blocks."""
@@ -57,7 +57,7 @@ class Started:
         wrapped: what was sent.
         process: the command, begun.
         timeout: seconds it may run.
-        limit: bytes of stdout that are kept.
+        limit: bytes of each stream that are kept.
         is_closed: whether the transport was closed, which ends the command.
     """
 
@@ -91,7 +91,7 @@ class Started:
         """
         deadline = time.monotonic() + seconds
         tick = _FIRST_TICK
-        while not is_held(self._wrapped.token, bytes(self._process.err)):
+        while not is_held(self._wrapped.token, bytes(self._process.err.data)):
             if self.poll() is not None:
                 return
             if time.monotonic() > deadline:
@@ -156,8 +156,8 @@ class Started:
         return result_of(
             self.host,
             self._wrapped,
-            bytes(self._process.out),
-            bytes(self._process.err),
+            bytes(self._process.out.data),
+            bytes(self._process.err.data),
             ending,
             limit=self._limit,
         )

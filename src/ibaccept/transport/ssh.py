@@ -133,7 +133,9 @@ class SshTransport:
             raise TransportError(
                 host.name, "session", f"the transport was closed while {argv[0]} ran"
             )
-        return result_of(host, wrapped, bytes(command.out), bytes(command.err), ending, limit=limit)
+        return result_of(
+            host, wrapped, bytes(command.out.data), bytes(command.err.data), ending, limit=limit
+        )
 
     def start(
         self,
@@ -322,8 +324,9 @@ class SshTransport:
         raise TransportError(
             host.name,
             "connect",
-            f"{settings.endpoint} closed the connection before it greeted, several times "
-            f"({error}); is it overloaded (MaxStartups), or does it refuse this machine?",
+            f"{settings.endpoint} closed the connection before it greeted as an SSH server, "
+            f"several times ({' '.join(str(error).split())}); is it an SSH port, is it overloaded "
+            "(MaxStartups), or does it refuse this machine?",
         ) from error
 
     def _attempt(

@@ -51,6 +51,32 @@ GRACE = 2.0
 FRAME_ROOM = 1 << 16
 """Bytes that login scripts may print before the frame without counting against a limit."""
 
+
+class Kept:
+    """What is kept of one stream: a bounded head and, of stderr, the end with our own marks.
+
+    Attributes:
+        data: the bytes; where ``is_cut``, with a gap.
+        is_cut: more than the limit came.
+    """
+
+    def __init__(self, limit: int, *, tail: bool) -> None:
+        self.data = bytearray()
+        self.is_cut = False
+        self._limit = limit + FRAME_ROOM
+        self._tail = tail
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        self.data += chunk
+        if len(self.data) <= self._limit:
+            return
+        self.is_cut = True
+        end = len(self.data) - FRAME_ROOM if self._tail else len(self.data)
+        if end > self._limit:
+            del self.data[self._limit : end]
+
+
 SCRIPT = " ".join(
     r"""
 : ibaccept;
@@ -278,7 +304,7 @@ def result_of(
         stdout: raw, framed.
         stderr: raw, framed.
         ending: as the transport saw it.
-        limit: bytes of stdout that are kept.
+        limit: bytes of each stream that are kept.
 
     Raises:
         TransportError: the host ran something else than our wrapper (a login shell that refuses,
@@ -303,13 +329,13 @@ def result_of(
     )
     if out.note == "nosudo":
         errors = b"ibaccept: sudo is not installed on the host\n"
-    truncated = ending.truncated or len(out.stdout) > limit
+    truncated = ending.truncated or len(out.stdout) > limit or len(errors) > limit
     whole = not cut and not truncated
     return CommandResult(
         host.name,
         wrapped.argv,
         out.stdout[:limit],
-        errors,
+        errors[:limit],
         ending.exit_code if whole and ending.signal is None else None,
         signal=ending.signal if whole else None,
         start=out.start,
