@@ -321,7 +321,7 @@ def result_of(
             f"the login shell did not run our command ({how}, it said {said!r}); "
             f"check that 'ssh {host.address or host.name} sh -c true' works",
         )
-    errors = out.stderr
+    errors = out.stderr[:limit]
     if out.left is not None:
         errors += b"ibaccept: process %d could not be ended on the host; end it there\n" % out.left
     refused = out.note == "nosudo" or (
@@ -329,13 +329,13 @@ def result_of(
     )
     if out.note == "nosudo":
         errors = b"ibaccept: sudo is not installed on the host\n"
-    truncated = ending.truncated or len(out.stdout) > limit or len(errors) > limit
+    truncated = ending.truncated or len(out.stdout) > limit or len(out.stderr) > limit
     whole = not cut and not truncated
     return CommandResult(
         host.name,
         wrapped.argv,
         out.stdout[:limit],
-        errors[:limit],
+        errors,
         ending.exit_code if whole and ending.signal is None else None,
         signal=ending.signal if whole else None,
         start=out.start,
