@@ -368,3 +368,25 @@ def test_binary(name, binary):
     """What a transport hands over where the output was not text."""
     assert read_outcome(reader(name), binary.decode("utf-8", "replace")) in {"read", "refused"}
     assert read_outcome(reader(name), binary.decode("latin-1")) in {"read", "refused"}
+
+
+FILLS = [" ", "a", "0x", ". ", ": a ", "A    ", '" ', "=", "(", "[1]"]
+UNCAPPED = {"adaptive.parse", "fio.parse", "recorded.parse", "recorded.parse_all"}
+"""Files with lines of any length; forwarding tables are read as arrays, a line up to 400 bytes."""
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("fill", FILLS)
+def test_a_line_of_40000_characters(name, fill):
+    """Refused, or read in time by its length: by its square it would take minutes."""
+    read = reader(name)
+    for text in READERS[name][:2]:
+        lines = text.splitlines(keepends=True)
+        for at in {0, len(lines) // 2, len(lines) - 1}:
+            half = len(lines[at]) // 2
+            long = lines[at][:half] + fill * (40_000 // len(fill)) + lines[at][half:]
+            damaged = "".join([*lines[:at], long, *lines[at + 1 :]])
+            outcome = read_outcome(read, damaged)
+            assert outcome in {"read", "refused"}
+            if name not in UNCAPPED | {"ibqueryerrors.parse_stderr", "perfquery_each.parse"}:
+                assert outcome == "refused" or HOW.get(name) is in_bytes

@@ -35,15 +35,15 @@ from ibaccept.parse import ParseError
 
 TOOL = "subnet file"
 
-_ENGINE = re.compile(r"routing_engine(?:\s*=\s*|\s+)(.*?)\s*\Z")
-_PLUGIN = re.compile(r"event_plugin_name(?:\s*=\s*|\s+)(.*?)\s*\Z")
-_CONFIGURED = re.compile(r"(\S+) tables configured on all switches\s*\Z")
-_MANAGER = re.compile(r"AR Manager - Configuration cycle\b.*completed")
+_ENGINE = re.compile(r"routing_engine(?:\s*+=\s*+|\s++)(.*)")
+_PLUGIN = re.compile(r"event_plugin_name(?:\s*+=\s*+|\s++)(.*)")
+_CONFIGURED = re.compile(r"(?<!\S)(\S++) tables configured on all switches\s*\Z")
+_MANAGER = "AR Manager - Configuration cycle "
 _ENABLED = re.compile(
     r"(Adaptive Routing|Hashe?d Based Forwarding) is enabled on (\d{1,9}) switch(?:es)?\.?\s*\Z",
     re.IGNORECASE,
 )
-_FAR_ROW = re.compile(r"0x[0-9a-fA-F]+\s+\d+\s+([A-Za-z]\w*)(?:\s+\S+)*\s*\Z")
+_FAR_ROW = re.compile(r"0x[0-9a-fA-F]++\s++\d++\s++([A-Za-z]\w*+)(?:\s|\Z)")
 _OPTION = re.compile(r"[a-z][a-z0-9_]*(?:\s*=\s*|\s+)\S")
 _LFT = "LFT Definition:"
 _DEFAULT = {"", "(null)", "null"}
@@ -79,7 +79,7 @@ def parse(text: str) -> Sign | None:
     ):
         if any(line.startswith(mark) for line in lines):
             return _strongest(read(lines))
-    if any(_CONFIGURED.search(line) for line in lines):
+    if any(_CONFIGURED.search(line.rstrip()) for line in lines):
         return _opensm_log(lines)
     if any(_ENABLED.match(line.strip()) for line in lines):
         return _strongest(_ibdiagnet_log(lines))
@@ -110,10 +110,10 @@ def _configuration(lines: list[str]) -> Iterator[Sign]:
     """Of several engines in a line the first that works is used, of several lines the last."""
     engine: Sign | None = None
     for number, line in enumerate(lines, 1):
-        plugin = _PLUGIN.match(line)
+        plugin = _PLUGIN.match(line.rstrip())
         if plugin is not None and "armgr" in re.split(r"[\s,]+", plugin[1].lower()):
             yield Sign("on", number, line.strip())
-        match = _ENGINE.match(line)
+        match = _ENGINE.match(line.rstrip())
         if match is None:
             continue
         engines = [one for one in re.split(r"[\s,]+", match[1]) if one.lower() not in _DEFAULT]
@@ -126,9 +126,9 @@ def _configuration(lines: list[str]) -> Iterator[Sign]:
 def _opensm_log(lines: list[str]) -> Sign | None:
     last: Sign | None = None
     for number, line in enumerate(lines, 1):
-        if _MANAGER.search(line):
+        if "completed" in line.partition(_MANAGER)[2]:
             return Sign("on", number, line.strip())
-        match = _CONFIGURED.search(line)
+        match = _CONFIGURED.search(line.rstrip())
         if match is not None:
             last = Sign("on" if is_adaptive(match[1]) else "off", number, line.strip())
     return last

@@ -17,6 +17,11 @@ ROW = re.compile(r"(?P<key>[^:]+):(?P<dots>\.*)(?P<value>.*)\Z")
 """A dotted row: ``LinkWidthActive:.................4X``."""
 
 _ERROR = re.compile(r"(?:[\w./-]+: )?(?:iberror|ibpanic|IBPANIC|IBERROR): ")
+LONGEST_LINE = 4096
+"""Characters of a line. Of the tools of infiniband-diags none prints more than some 400; a node's
+description has 64."""
+
+_OVERLONG = re.compile(rf"[^\n]{{{LONGEST_LINE + 1}}}")
 _DIGITS = re.compile(r"\d{65}")
 """More digits than any field holds; the longest text field, a node's description, has 64."""
 _NOISE = re.compile(r"(?:ibwarn: \[\d+\] |\S+\.c:\d+; )")
@@ -79,12 +84,23 @@ def is_noise(line: str) -> bool:
     return _NOISE.match(line) is not None
 
 
-def refuse_long_numbers(tool: str, text: str) -> None:
-    """Python converts 4300 digits at most, and has no finite float of more than 309.
+def refuse_overlong(tool: str, text: str) -> None:
+    """Refuse a line or a number that no tool prints, before any pattern meets it.
+
+    Some patterns need time by the square of a line's length; Python converts 4300 digits at most,
+    and has no finite float of more than 309.
 
     Raises:
-        ParseError: a number is longer than any of an output can be.
+        ParseError: a line, or a number, is longer than any of an output can be.
     """
+    if found := _OVERLONG.search(text):
+        number = text.count("\n", 0, found.start()) + 1
+        raise ParseError(
+            tool,
+            f"a line of more than {LONGEST_LINE:,} characters: no tool prints such a line",
+            line=number,
+            text=found[0][:200],
+        )
     if found := _DIGITS.search(text):
         number = text.count("\n", 0, found.start()) + 1
         line = text.split("\n")[number - 1]
@@ -125,7 +141,7 @@ def numbered(tool: str, text: str) -> Iterator[tuple[int, str]]:
                 line=number,
                 text=line,
             )
-    refuse_long_numbers(tool, text)
+    refuse_overlong(tool, text)
     if lines[-1]:
         raise ParseError(
             tool,

@@ -25,9 +25,10 @@ TOOL = "elbencho"
 
 _HEADER = re.compile(r"OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*")
 _RULER = re.compile(r"=+ =+\s+=+\s+=+\s*|=+\s+=+\s+=+\s+=+\s*")
-_ROW = re.compile(
-    r"(?P<operation>[A-Z][A-Z0-9]*)?\s+(?P<kind>\S.*?)\s*:\s*(?P<first>\S+)(?:\s+(?P<last>\S+))?\s*"
-)
+_HEAD = re.compile(r"(?P<operation>[A-Z][A-Z0-9]*+)?\s++(?P<kind>\S.*)")
+"""What stands before the colon of a row."""
+
+_ONE_OR_TWO = {1, 2}
 _FIRST_LINE = re.compile(r"[A-Z][A-Z0-9]*\s+\S.*:.*")
 _MILLISECONDS = re.compile(r"(?P<ms>\d+)")
 _TIME = re.compile(
@@ -106,15 +107,21 @@ class _Reader:
             raise ParseError(TOOL, "elbencho reports an error", line=number, text=line)
 
     def row(self, number: int, line: str) -> None:
-        match = _ROW.fullmatch(line)
+        head, _, tail = line.partition(":")
+        match, values = _HEAD.fullmatch(head), tail.split()
         begins = not self.rows
-        if match is None or match["kind"] in self.rows or begins != bool(match["operation"]):
+        kind = "" if match is None else match["kind"].rstrip()
+        if (
+            match is None
+            or len(values) not in _ONE_OR_TWO
+            or kind in self.rows
+            or begins != bool(match["operation"])
+        ):
             raise ParseError(TOOL, "not a row of the table", line=number, text=line)
         if begins:
             self.name, self.first = match["operation"], number
         # a phase of one thread has the last column only
-        pair = (match["first"], match["last"]) if match["last"] else (None, match["first"])
-        self.rows[match["kind"]] = pair
+        self.rows[kind] = (values[0] if values[1:] else None, values[-1])
 
     def phase(self) -> ElbenchoPhase:
         first, last = self.elapsed()

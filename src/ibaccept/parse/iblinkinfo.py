@@ -34,7 +34,7 @@ from ibaccept.fabric.model import (
     Width,
 )
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import bounded, refuse_long_numbers
+from ibaccept.parse.diags import bounded, refuse_overlong
 
 TOOL = "iblinkinfo"
 
@@ -122,7 +122,7 @@ def parse(text: str) -> LinkInfo:
     Raises:
         ParseError: a line that is not understood or is cut, or no row at all.
     """
-    refuse_long_numbers(TOOL, text)
+    refuse_overlong(TOOL, text)
     rows: list[LinkRow] = []
     warnings: list[ParseWarning] = []
     header: _Header | None = None

@@ -30,7 +30,7 @@ from typing import Literal
 from ibaccept.fabric import counters as table
 from ibaccept.fabric.model import PORT_NUMBERS, Guid, Lid
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import bounded, is_noise, numbered
+from ibaccept.parse.diags import LONGEST_LINE, bounded, is_noise, numbered
 
 TOOL = "ibqueryerrors"
 
@@ -413,7 +413,7 @@ def parse_stderr(text: str) -> Stderr:
     sweep: list[ParseWarning] = []
     other: list[ParseWarning] = []
     for number, line in enumerate(text.split("\n"), 1):
-        match = _PMA_WARNING.match(line)
+        match = _PMA_WARNING.match(line) if len(line) <= LONGEST_LINE else None
         if match is None:
             if line.strip():
                 (sweep if _SWEEP.match(line) else other).append(ParseWarning(number, line))

@@ -22,6 +22,7 @@ import numpy as np
 from ibaccept.fabric.lft import NO_ENTRY, SwitchTable, TableRow
 from ibaccept.fabric.model import Guid
 from ibaccept.parse import ParseError
+from ibaccept.parse.diags import LONGEST_LINE
 from ibaccept.parse.lft import Section, SectionHead, build_table, head_of, void_by_stderr
 from ibaccept.parse.lft_rows import Dump, Ints, Text, decimals, lids_of
 
@@ -128,7 +129,7 @@ def _table(
     every = starts
     bounds = [*starts[:2].tolist(), stop]
     header = dump.text(start, bounds[1]).rstrip("\n")
-    match = _HEADER.match(header)
+    match = _HEADER.match(header) if len(header) <= LONGEST_LINE else None
     if match is None:
         raise dump.error(start, "not the header of a forwarding table")
     first, top, guid = (int(match.group(i), 16) for i in (1, 2, 5))

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 from ibaccept.fabric.model import LIDS, LMCS, PORT_NUMBERS, UNICAST_LIDS, Guid, Lid
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import bounded, is_error, is_noise, refuse_long_numbers
+from ibaccept.parse.diags import bounded, is_error, is_noise, refuse_overlong
 
 TOOL = "ibstat"
 
@@ -152,7 +152,7 @@ def parse(text: str) -> IbStat:
     """
     cas: list[_OpenCa] = []
     problems: list[ParseWarning] = []
-    refuse_long_numbers(TOOL, text)
+    refuse_overlong(TOOL, text)
     lines = text.split("\n")
     if _LAST.match(lines[-1]):
         lines.append("")

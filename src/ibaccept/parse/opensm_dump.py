@@ -24,6 +24,7 @@ from itertools import pairwise
 from ibaccept.fabric.lft import NO_ENTRY, SwitchTable
 from ibaccept.fabric.model import UNICAST_LIDS, Guid
 from ibaccept.parse import ParseError
+from ibaccept.parse.diags import LONGEST_LINE
 from ibaccept.parse.lft import Section, SectionHead, build_table, head_of
 from ibaccept.parse.lft_rows import Dump, Ints, Text, decimals, lids_of, two_digits
 
@@ -85,7 +86,7 @@ def _unique(tool: str, tables: list[SwitchTable]) -> tuple[SwitchTable, ...]:
 def _lfts_table(dump: Dump, start: int, stop: int) -> SwitchTable:
     starts, whole = dump.lines(start, stop)
     bounds = [*starts[:2].tolist(), stop]
-    match = _LFTS_HEADER.match(dump.text(start, bounds[1]).rstrip("\n"))
+    match = _LFTS_HEADER.match(dump.text(start, min(bounds[1], start + LONGEST_LINE)).rstrip("\n"))
     if match is None:
         raise dump.error(start, "not the header of a forwarding table")
     top, lid, guid = int(match.group(1)), int(match.group(2)), int(match.group(3), 16)
@@ -167,7 +168,7 @@ def parse_fdbs_sections(
             continue
         starts, whole = dump.lines(begin, stop)
         bounds = [*starts[:2].tolist(), stop]
-        match = _FDBS_HEADER.match(dump.text(begin, bounds[1]))
+        match = _FDBS_HEADER.match(dump.text(begin, min(bounds[1], begin + LONGEST_LINE)))
         if match is None:
             raise dump.error(begin, "not the header of a forwarding table")
         rows, others = dump.split_rows(starts[1:] if whole else starts[1:-1])

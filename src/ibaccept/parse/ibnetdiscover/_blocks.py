@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ibaccept.fabric.model import Guid, NodeType, Speed
 from ibaccept.fabric.wording import reasons
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import refuse_long_numbers
+from ibaccept.parse.diags import refuse_overlong
 from ibaccept.parse.ibnetdiscover._records import (
     NOISE,
     TOOL,
@@ -85,7 +85,7 @@ class _Reader:
         self.block = _Block()
 
     def read(self, text: str) -> Topology:
-        refuse_long_numbers(TOOL, text)
+        refuse_overlong(TOOL, text)
         whole = text.endswith("\n")
         number, last = 0, ""
         lines = text.split("\n")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ibaccept.fabric.model import Guid, NodeType
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import refuse_long_numbers
+from ibaccept.parse.diags import refuse_overlong
 from ibaccept.parse.ibnetdiscover._records import (
     NOISE,
     TOOL,
@@ -40,7 +40,7 @@ def parse_ports(text: str) -> PortListing:
     Raises:
         ParseError: a line that is not understood, or no row at all.
     """
-    refuse_long_numbers(TOOL, text)
+    refuse_overlong(TOOL, text)
     rows: list[ListedPort] = []
     warnings: list[ParseWarning] = []
     for number, raw in enumerate(text.split("\n"), 1):

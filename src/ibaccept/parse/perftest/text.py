@@ -42,8 +42,11 @@ _ADDRESS = re.compile(
     r"\s*(?P<end>local|remote) address:\s+LID (?P<lid>0x[0-9a-fA-F]+|0+)\s+QPN 0x[0-9a-fA-F]+\s.*"
 )
 _GID = re.compile(r"\s*(?:local\s+|remote\s+)?GID:\s+[\d:a-fA-F]+\s*")
-_SETTING = re.compile(r"\s*(?P<key>[A-Za-z][\w .*-]*?)\s*:\s*(?P<value>\S+(?: \S+)*)\s*")
-_RULER = re.compile(r"\s*(?:-{3,}|\*{3,}|\* Waiting for client to connect\.\.\. \*)?\s*")
+_KEY = re.compile(r"[A-Za-z][\w .*-]*+")
+_VALUE = re.compile(r"\S++(?: \S++)*+")
+_APART = re.compile(r"\t++(?=[A-Z])|(?<=\S)\s{3,}+(?=[A-Z])")
+"""What can stand between two settings of a line: tabs, or blanks where the tabs were expanded."""
+_RULER = re.compile(r"\s*+(?:-{3,}|\*{3,}|\* Waiting for client to connect\.\.\. \*)?\s*")
 _WAITING = "Waiting for client to connect"
 _NOISE = re.compile(
     r"\s*(?:Conflicting CPU frequency values detected: .*|WARNING: .*|Warning: .*"
@@ -140,12 +143,11 @@ class _Reader:
             raise ParseError(TOOL, str(error), line=number, text=line) from None
 
     def set_settings(self, number: int, line: str) -> None:
-        # two settings a line are set apart by tabs, or by blanks where the tabs were expanded
-        for part in re.split(r"\t+(?=[A-Z])|(?<=\S)\s{3,}(?=[A-Z][\w ]*\s*: )", line.strip()):
-            match = _SETTING.fullmatch(part)
-            if match is None:
+        for part in _APART.split(line.strip()):
+            head, colon, rest = part.partition(":")
+            key, value = head.strip(), rest.strip()
+            if not (colon and _KEY.fullmatch(key) and _VALUE.fullmatch(value)):
                 raise ParseError(TOOL, "not a 'name : value' line", line=number, text=line)
-            key, value = match["key"], match["value"]
             if self.settings.setdefault(key, value) != value:
                 raise ParseError(
                     TOOL,
