@@ -92,7 +92,9 @@ def test_the_schema_speaks_of_every_kind_and_refuses_unknown_keys():
     assert schema["required"] == ["version", "fabric", "expect"]
     assert schema["additionalProperties"] is False
     assert {name for name, extra in closed.items() if extra is not False} == {"LinkSelector"}
-    assert schema["$defs"]["LinkSelector"]["anyOf"][0] == {"enum": ["isl", "host", "all"]}
+    assert schema["$defs"]["LinkSelector"]["anyOf"][0] == {
+        "enum": ["isl", "host", "internal", "all"]
+    }
     assert schema["$defs"]["LinkSelector"]["anyOf"][1]["additionalProperties"] is False
 
 

@@ -238,7 +238,7 @@ def refused(tmp_path: Path, text: str) -> str:
         ),
         (
             "{id: a, kind: link-rate, links: 3, width: 4X}",
-            "a: links: must be isl, host, all or a mapping, not 3",
+            "a: links: must be isl, host, internal, all or a mapping, not 3",
         ),
         (
             "{id: a, kind: link-rate, links: {node: x}, width: 4X}",

@@ -1,5 +1,7 @@
 """What ``links:`` selects: links, planned cables that are not there, hosts that are not there."""
 
+from dataclasses import replace
+
 import pytest
 from pydantic import ValidationError
 
@@ -272,6 +274,7 @@ def test_a_selector_word_is_checked():
     ("selector", "meant"),
     [
         ({"type": "isl"}, set()),
+        ({"type": "internal"}, set()),
         ({"type": "host"}, {"gone1", "gone2"}),
         ({"type": "all"}, {"gone1", "gone2"}),
         ({"type": "all", "except": {"nodes": "gone1"}}, {"gone2"}),
@@ -302,3 +305,30 @@ def test_an_absent_host_of_the_plan_is_missed_by_its_cable_alone():
     )
 
     assert found == {"gone2"}
+
+
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ("isl", ["SwitchA/13 - SwitchB/25", "SwitchA/14 - SwitchB/26"]),
+        ("internal", ["SwitchA/20 - router/1", "SwitchB/41 - {an}/1"]),
+        ("all", [
+            "SwitchA/1 - node001 mlx5_0/1", "SwitchA/13 - SwitchB/25", "SwitchA/14 - SwitchB/26",
+            "SwitchA/2 - node001 mlx5_1/1", "SwitchA/3 - node002/1",
+            "SwitchB/1 - storage server one/1", "SwitchB/41 - {an}/1",
+        ]),
+    ],
+)  # fmt: skip
+def test_links_inside_a_box_are_no_cables(word, names):
+    """A switch's own router and aggregation node have its system image GUID."""
+    inside = {A: Guid(0x70), R: Guid(0x70), B: Guid(0x71), Guid(5): Guid(0x71)}
+    seen = fabric()
+    boxed = Fabric.of(
+        replace(node, system_guid=inside.get(node.guid)) for node in seen.nodes.values()
+    )
+    found = select(LinkSelector.model_validate(word), boxed, INVENTORY)
+    shown = {tuple(sorted(map(boxed.port_name, link.ends))) for link in found.items
+             if not isinstance(link, AbsentNode)}  # fmt: skip
+    an = "Mellanox Technologies Aggregation Node"
+
+    assert shown == {tuple(sorted(name.format(an=an).split(" - "))) for name in names}

@@ -1,6 +1,7 @@
 """A plan laid on a fabric: every difference has its name, and no cable is lost or told twice."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -60,6 +61,15 @@ def told(plan, seen):
 def test_cabled_as_planned():
     assert compare(PLAN, fabric(ISLS)) == ()
     assert [cable.link for cable in locate(PLAN, fabric(ISLS))] == list(fabric(ISLS).links)
+
+
+def test_a_link_inside_a_box_is_not_extra():
+    """Else a plan of the cables would have to name the back plane of a director."""
+    seen = fabric([*ISLS, ((A, 30), (B, 30))])
+    boxed = Fabric.of(replace(node, system_guid=Guid(7)) for node in seen.nodes.values())
+
+    assert [difference.kind for difference in compare(PLAN, seen)] == ["extra"]
+    assert compare(PLAN, boxed) == ()
 
 
 def test_missing():

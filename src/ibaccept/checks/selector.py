@@ -26,15 +26,25 @@ from ibaccept.site.fields import Nodes, Strict
 from ibaccept.site.inventory import Inventory
 from ibaccept.site.plan import End, Plan, PlannedCable
 
-LinkType = Literal["isl", "host", "all"]
+LinkType = Literal["isl", "host", "internal", "all"]
 HCA_PORTS = 2
 """A channel adapter has at most so many ports; a planned node with more is taken for a switch."""
 
-NOUNS = {"isl": "inter-switch links", "host": "host links", "all": "links"}
+NOUNS = {
+    "isl": "inter-switch links",
+    "host": "host links",
+    "internal": "links inside a box",
+    "all": "links",
+}
 
 
 class LinkSelector(Strict):
-    """Links that meet every given key. ``isl``, ``host``, ``all`` stand for ``{type: ...}``."""
+    """Links that meet every given key. ``isl``, ``host``, ``internal``, ``all``: ``{type: ...}``.
+
+    Links between nodes of one system image GUID are inside a box: ``internal``, not ``isl``.
+    ``all`` holds those between the switch chips of a director, which carry the fabric's traffic,
+    but not a switch's link to its own router.
+    """
 
     type: LinkType = "all"
     between: tuple[Nodes, Nodes] | None = Field(
@@ -57,7 +67,7 @@ class LinkSelector(Strict):
                 raise ValueError(f"{value!r} is no selection of links{near}")
             return {"type": value}
         if not isinstance(value, dict | LinkSelector):
-            raise ValueError(f"must be isl, host, all or a mapping, not {value!r}")  # noqa: TRY004 - pydantic reports ValueErrors
+            raise ValueError(f"must be isl, host, internal, all or a mapping, not {value!r}")  # noqa: TRY004 - pydantic reports ValueErrors
         return value
 
     @classmethod
@@ -137,11 +147,11 @@ def unnamed_hosts(
 ) -> set[str]:
     """Those of some hosts without a node whose links a selector means without naming them.
 
-    ``isl`` means no host's link, and what names nodes or links is ``select``'s own to miss. A host
-    in the plan is missed there too, by its planned cable.
+    ``isl`` and ``internal`` mean no host's link, and what names nodes or links is ``select``'s own
+    to miss. A host in the plan is missed there too, by its planned cable.
     """
     named = (selector.between, selector.nodes, selector.names)
-    if selector.type == "isl" or any(part is not None for part in named):
+    if selector.type in {"isl", "internal"} or any(part is not None for part in named):
         return set()
     context = _Context(fabric, inventory, locate(plan, fabric) if plan is not None else ())
     return {name for name in hosts if not context.host(name)} - context.excluded_hosts(selector)
@@ -152,7 +162,8 @@ class _Candidate:
     """A link or planned cable as a selector sees it: nodes by GUID, or by name if not there."""
 
     nodes: tuple[Guid | str, Guid | str]
-    type: Literal["isl", "host", "other"]
+    type: Literal["isl", "host", "internal", "other"]
+    in_all: bool
     names: tuple[str, str]
 
 
@@ -182,13 +193,17 @@ class _Context:
 
     def of_link(self, link: Link) -> _Candidate:
         fabric = self.fabric
-        kind: Literal["isl", "host", "other"] = "other"
-        if fabric.is_isl(link):
+        kind: Literal["isl", "host", "internal", "other"] = "other"
+        routed = any(fabric.node_of(end).type is NodeType.ROUTER for end in link.ends)
+        if fabric.is_internal(link):
+            kind = "internal"
+        elif fabric.is_isl(link):
             kind = "isl"
         elif fabric.is_host_link(link):
             kind = "host"
         names = (fabric.port_name(link.a), fabric.port_name(link.b))
-        return _Candidate((link.a.id.guid, link.b.id.guid), kind, names)
+        in_all = kind != "internal" or not routed
+        return _Candidate((link.a.id.guid, link.b.id.guid), kind, in_all, names)
 
     def of_cable(self, cable: PlacedCable) -> _Candidate:
         ports = (cable.a, cable.b)
@@ -200,7 +215,7 @@ class _Context:
             else:
                 are_hosts.append(self.fabric.node_of(port).type is NodeType.CA)
         kind: Literal["isl", "host"] = "host" if any(are_hosts) else "isl"
-        return _Candidate((keys[0], keys[1]), kind, cable.names)
+        return _Candidate((keys[0], keys[1]), kind, in_all=True, names=cable.names)
 
     def unclear_ends(self, cable: PlannedCable) -> list[str]:
         """Ends of which neither plan nor inventory tells whether they are switches or hosts."""
@@ -222,7 +237,10 @@ class _Context:
 
         def matches(candidate: _Candidate) -> bool:
             a, b = candidate.nodes
-            if selector.type not in {"all", candidate.type}:
+            is_type = (
+                candidate.in_all if selector.type == "all" else candidate.type == selector.type
+            )
+            if not is_type:
                 return False
             if pair is not None and not (
                 (a in pair[0] and b in pair[1]) or (b in pair[0] and a in pair[1])
@@ -292,7 +310,7 @@ class _Context:
         names = {name for text in named for name in self.inventory_names(text)}
         names -= self.excluded_hosts(selector)
         switches = set(self.inventory.groups.get("switches", ()))
-        if selector.type == "isl":
+        if selector.type in {"isl", "internal"}:
             names &= switches
         elif selector.type == "host":
             names -= switches

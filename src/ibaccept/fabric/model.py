@@ -263,6 +263,7 @@ class Node:
     Attributes:
         guid: node GUID.
         lid: LID of port 0 for a switch; for CAs see the ports.
+        system_guid: system image GUID, one for every node of a box; None where not shown.
     """
 
     guid: Guid
@@ -390,6 +391,20 @@ class Fabric:
     def is_isl(self, link: Link) -> bool:
         """True for an inter-switch link (a router end counts as a switch)."""
         return all(self.node_of(end).type is not NodeType.CA for end in link.ends)
+
+    def is_internal(self, link: Link) -> bool:
+        """True for a link inside a box: two nodes, not both CAs, of one system image GUID.
+
+        The chips of a director, a switch and its router or its aggregation node. A cable between
+        two ports of one node is a cable.
+        """
+        a, b = (self.node_of(end) for end in link.ends)
+        return (
+            a.guid != b.guid
+            and bool(a.system_guid)
+            and a.system_guid == b.system_guid
+            and not a.type is b.type is NodeType.CA
+        )
 
     def is_host_link(self, link: Link) -> bool:
         """True where one end is a host (aggregation nodes are not hosts)."""

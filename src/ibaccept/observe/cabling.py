@@ -239,7 +239,8 @@ def compare(plan: Plan, fabric: Fabric) -> tuple[CableDifference, ...]:
     A cable that the plan does not name is extra where it takes a planned port, where the plan has
     cables between such types of nodes (a plan of inter-switch links says nothing of host links),
     or where both its nodes appear in the plan. Links of SHARP aggregation nodes, which are inside
-    the switches, count only by the first and last rule.
+    the switches, count only by the first and last rule; links between nodes of one system image
+    GUID, which are inside a box, only by the first.
 
     Raises:
         InputError: as ``locate``; or the fabric is empty.
@@ -257,7 +258,11 @@ def compare(plan: Plan, fabric: Fabric) -> tuple[CableDifference, ...]:
         for link in fabric.links
         if link.key not in planned_links
         and not {link.a.id, link.b.id} & confirmed
-        and (link.a.id in open_ports or link.b.id in open_ports or coverage.includes(link))
+        and (
+            link.a.id in open_ports
+            or link.b.id in open_ports
+            or (coverage.includes(link) and not fabric.is_internal(link))
+        )
     ]
     found_at: dict[EndKey, Link] = {end.id: link for link in found for end in link.ends}
     graph = _Graph(fabric, open_ports, found_at)

@@ -16,6 +16,8 @@ from ibaccept.transport import CommandResult
 from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
+INTERNAL_SHOWN = 3
+
 
 @dataclass(frozen=True, slots=True)
 class TopologySweep:
@@ -63,11 +65,25 @@ def topology_of(observer: Observer) -> TopologySweep:
     gaps: list[Gap] = []
     for result in results:
         gaps += _gaps(observer, result, fabric, topology.initiated_from)
+    observer.warnings += internal_links(fabric)
     # A sentence of merge is a port or node that was not seen whole, or seen as two things.
     gaps += [Gap(sentence, sentence) for sentence in sentences]
     return TopologySweep(
         fabric, tuple(_unique(gaps)), file_of(results[0]), _lines(fabric, info, file)
     )
+
+
+def internal_links(fabric: Fabric) -> list[str]:
+    """The links inside a box, a sentence; none where there are none."""
+    inside = [link for link in fabric.links if fabric.is_internal(link)]
+    if not inside:
+        return []
+    shown = ", ".join(fabric.link_name(link) for link in inside[:INTERNAL_SHOWN])
+    more = f" and {len(inside) - INTERNAL_SHOWN} more" if inside[INTERNAL_SHOWN:] else ""
+    return [
+        f"{len(inside)} of {len(fabric.links)} links are inside a box (one system image GUID), so "
+        f"no inter-switch cables: {shown}{more}; 'links: internal' selects them"
+    ]
 
 
 def _gaps(
