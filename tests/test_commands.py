@@ -159,3 +159,12 @@ def test_the_output_of_a_command_is_limited_by_its_kind():
     }  # fmt: skip
     assert commands.DUMP_FTS.limit(40 * 900) == 4 * mib + 128 * 40 * 900
     assert commands.PERFQUERY_EACH.limit(3) == 4 * mib + 3 * 256 * 1024
+
+
+@pytest.mark.parametrize("digit", ["\u0661", "\uff11", "\u0967"])
+def test_only_ascii_digits_are_digits(digit):
+    """Arabic-Indic, full-width and Devanagari 1: a tool on the host would not read them as 1."""
+    assert not commands.is_parameter("lid", digit)
+    assert not commands.is_permitted(("smpquery", "portinfo", digit, "1"))
+    assert not commands.is_permitted(("sminfo", digit))
+    assert not commands.is_permitted(("iblinkinfo", "-P", digit, "--line"))

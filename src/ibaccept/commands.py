@@ -48,7 +48,7 @@ _PARAMETERS = {
 
 def is_parameter(name: str, value: object) -> bool:
     """Whether a value can be sent as the parameter of that name."""
-    return re.fullmatch(_PARAMETERS[name], str(value)) is not None
+    return re.fullmatch(_PARAMETERS[name], str(value), re.ASCII) is not None
 
 
 SELECTION = (("-C", _PARAMETERS["hca"]), ("-P", r"\d{1,3}"))
@@ -105,11 +105,11 @@ class Command:
         if wanted != set(values):
             raise ValueError(f"{self.name} takes {sorted(wanted)}, got {sorted(values)}")
         for key, value in (*values.items(), *optional.items()):
-            if not re.fullmatch(_PARAMETERS[key], str(value)):
+            if not is_parameter(key, value):
                 raise ValueError(f"{self.name}: {value!r} is not a {key}")
         options: list[str] = []
         if self.select and hca is not None:
-            if not re.fullmatch(_PARAMETERS["hca"], hca):
+            if not is_parameter("hca", hca):
                 raise ValueError(f"{self.name}: {hca!r} is not an HCA name")
             options += ["-C", hca]
         if self.select and hca_port is not None:
@@ -130,13 +130,14 @@ class Command:
             *(SELECTION if self.select else ()),
             *((flag, _PARAMETERS[key]) for flag, key in self.options),
         ):
-            if len(rest) >= 2 and rest[0] == flag and re.fullmatch(pattern, rest[1]):  # noqa: PLR2004 - flag and value
+            if len(rest) >= 2 and rest[0] == flag and re.fullmatch(pattern, rest[1], re.ASCII):  # noqa: PLR2004 - flag and value
                 rest = rest[2:]
         patterns = self.argument_patterns()
         if len(rest) != len(patterns):
             return False
         return all(
-            re.fullmatch(pattern, word) for pattern, word in zip(patterns, rest, strict=True)
+            re.fullmatch(pattern, word, re.ASCII)
+            for pattern, word in zip(patterns, rest, strict=True)
         )
 
     def argument_patterns(self) -> tuple[str, ...]:

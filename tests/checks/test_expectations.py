@@ -416,6 +416,18 @@ ONE = "expect: [{id: a, kind: balance, max_minus_min: 1}]\n"
             "e.yaml:3: expect has no value; give one or leave it out",
         ),
         ("fabric: f\n" + ONE, "e.yaml:1: the key 'version' is missing"),
+        (
+            "version: '1'\nfabric: f\n" + ONE,
+            "e.yaml:1: version: must not be text; write 1 without quotes",
+        ),
+        (
+            "version: 'x'\nfabric: f\n" + ONE,
+            "e.yaml:1: version: 'x' is not known here; known are 1",
+        ),
+        (
+            "version: 1\nfabric: f\nexpect: [{id: a, kind: subnet-manager, masters: '2'}]\n",
+            "e.yaml:3: a: masters: must not be text; write 2 without quotes",
+        ),
         ("version: 2\nfabric: f\n" + ONE, "e.yaml:1: version: 2 is not known here; known are 1"),
         ("version: 1\nfabric: ''\n" + ONE, "e.yaml:2: fabric: must not be empty"),
         (

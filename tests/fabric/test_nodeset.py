@@ -41,10 +41,26 @@ def test_expand(text, names):
         ("node[c-a]", "'node[c-a]' is not a node set: 'c-a' runs backwards"),
         ("node[1-3,^node9]", "'node[1-3,^node9]' excludes node9, which the set does not contain"),
         ("@clients", "'@clients': write the group's name without '@'"),
-        ("n[1-999999]", "'n[1-999999]' names 999,999 nodes; no fabric has so many"),
+        (
+            "x[a-z][a-z][a-z][a-z][0-99]",
+            "'x[a-z][a-z][a-z][a-z][0-99]' names 45,697,600 nodes; no fabric has that many",
+        ),
+        (
+            "n[000001:999999]",
+            "'n[000001:999999]' names 999,999 nodes; no fabric has that many",
+        ),
+        (
+            "n[1-150000],m[1-150000]",
+            "'n[1-150000],m[1-150000]' names 300,000 nodes; no fabric has that many",
+        ),
+        (
+            "n[1-999999]," + "x" * 100,
+            "'n[1-999999]," + "x" * 64 + " ...' names 999,999 nodes; no fabric has that many",
+        ),
+        ("n[1-999999]", "'n[1-999999]' names 999,999 nodes; no fabric has that many"),
         (
             "n[1-100]m[1-99999999999]",
-            "'n[1-100]m[1-99999999999]' names 9,999,999,999,900 nodes; no fabric has so many",
+            "'n[1-100]m[1-99999999999]' names 9,999,999,999,900 nodes; no fabric has that many",
         ),
         (
             "n[1-" + "9" * 30 + "]",

@@ -1,8 +1,10 @@
 """What was meant: near names are named, far ones are not, and numbers are never corrected."""
 
+import time
+
 import pytest
 
-from ibaccept.fabric.suggest import Names, did_you_mean
+from ibaccept.fabric.suggest import Names, closest, did_you_mean
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,35 @@ def test_did_you_mean(word, known, end):
 )
 def test_a_misspelt_name_is_told_from_an_absent_node(name, others, near):
     assert Names(others).near(name) == near
+
+
+MANY = [f"node{n:04d}" for n in range(5000)]
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "near"),
+    [
+        ("nod1234", MANY, "node1234"),
+        ("Node-1234", MANY, "node1234"),
+        ("clinets", [*MANY, "clients"], "clients"),
+        ("zzz", MANY, None),
+        ("widht", ["width", "speed"], "width"),
+        ("", MANY, None),
+    ],
+)
+def test_the_closest_of_many(word, known, near):
+    assert closest(word, known) == near
+
+
+def test_hundreds_of_misspelt_names_among_thousands_take_seconds():
+    """Compared one by one they took most of a minute."""
+    start = time.process_time()
+    found = [closest(f"nod{n:04d}", MANY) for n in range(0, 5000, 10)]
+    indexed = Names(
+        f"host {'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}x" for n in range(5000)
+    )
+    for _ in range(500):
+        indexed.near("host akxy")
+
+    assert found == MANY[::10]
+    assert time.process_time() - start < 15

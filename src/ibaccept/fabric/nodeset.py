@@ -16,6 +16,9 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
 MAX_NAMES = 200_000
 """A set larger than any fabric is a typing error; refused before it fills the memory."""
 
+SHOWN = 80
+"""Characters of a set that a message repeats."""
+
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _LETTERS = re.compile(r"([A-Za-z])[-:]([A-Za-z])\Z")
 _COLON = re.compile(r"(\d+):(\d+)(?::(\d+))?\Z")
@@ -35,6 +38,7 @@ def expand(text: str) -> tuple[str, ...]:
                 drop.update(_plain(item[1:], text))
             else:
                 keep.update(dict.fromkeys(_plain(item, text)))
+                _bounded(len(keep), text)
     unknown = sorted(drop - set(keep))
     if unknown:
         raise ValueError(f"{text!r} excludes {fold(unknown)}, which the set does not contain")
@@ -107,23 +111,36 @@ def _pull_exclusions(part: str) -> Iterator[str]:
     yield from outside
 
 
+def _bounded(size: int, whole: str) -> None:
+    if size > MAX_NAMES:
+        raise ValueError(f"{_short(whole)} names {size:,} nodes; no fabric has that many")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 4]} ...")
+
+
 def _plain(item: str, whole: str) -> Iterator[str]:
-    """Names of one part without exclusions."""
+    """Names of one part without exclusions. Counted before they are made."""
+    try:
+        _bounded(math.prod(_count(match.group(1)) for match in _BRACKET.finditer(item)), whole)
+    except _NumberError as error:
+        raise ValueError(f"{_short(whole)} is not a node set: {error}") from None
+    yield from _lettered(item, whole)
+
+
+def _lettered(item: str, whole: str) -> Iterator[str]:
+    """Names of one part, its brackets of letters spelt out first."""
     letters = _BRACKET.search(item)
     while letters is not None:
         elements = letters.group(1).split(",")
         if all(_LETTERS.match(e) or re.fullmatch(r"[A-Za-z]", e) for e in elements):
             for letter in _letters(elements, whole):
-                yield from _plain(item[: letters.start()] + letter + item[letters.end() :], whole)
+                rest = item[: letters.start()] + letter + item[letters.end() :]
+                yield from _lettered(rest, whole)
             return
         letters = _BRACKET.search(item, letters.end())
     item = _BRACKET.sub(_colons, item)
-    try:
-        size = math.prod(_count(match.group(1)) for match in _BRACKET.finditer(item))
-    except ValueError as error:
-        raise ValueError(f"{whole!r} is not a node set: {error}") from None
-    if size > MAX_NAMES:
-        raise ValueError(f"{whole!r} names {size:,} nodes; no fabric has so many")
     try:
         nodes = NodeSet(item, resolver=RESOLVER_NOGROUP)
     except NodeSetParseError as error:
@@ -133,12 +150,24 @@ def _plain(item: str, whole: str) -> Iterator[str]:
     yield from nodes
 
 
+class _NumberError(ValueError):
+    """A number of a set that no node has."""
+
+
 def _count(inside: str) -> int:
-    """Names a bracket stands for, at most; counted before they are made."""
-    if re.search(r"\d{19}", inside):
-        raise ValueError("a number is too long")
-    spans = (re.fullmatch(r"(\d{1,18})-(\d{1,18})(?:/\d+)?", part) for part in inside.split(","))
-    return sum(max(int(m.group(2)) - int(m.group(1)) + 1, 1) if m else 1 for m in spans)
+    """Names a bracket stands for, at most."""
+    if re.search(r"[0-9]{19}", inside):
+        raise _NumberError("a number is too long")
+    return sum(map(_span, inside.split(",")))
+
+
+def _span(element: str) -> int:
+    """Names of one element: of ``001-012``, Ansible's ``001:012``, ``a-l``, or of a single name."""
+    numbers = re.fullmatch(r"([0-9]{1,18})[-:]([0-9]{1,18})(?:[/:][0-9]+)?", element)
+    if numbers:
+        return max(int(numbers[2]) - int(numbers[1]) + 1, 1)
+    letters = _LETTERS.match(element)
+    return max(ord(letters[2]) - ord(letters[1]) + 1, 1) if letters else 1
 
 
 def _letters(elements: list[str], whole: str) -> Iterator[str]:

@@ -78,6 +78,8 @@ def _sentence(detail: ErrorDetails, model: type[BaseModel]) -> tuple[Where, str]
         cause = context["error"]
         where = (*where, *cause.path) if isinstance(cause, KeyedError) else where
         said = str(cause)
+    elif _is_quoted(detail):
+        said = f"must not be text; write {value} without quotes"
     elif kind == "literal_error":
         said = f"{shown(value)} is not known here; {_known(str(value), context['expected'])}"
     else:
@@ -89,6 +91,21 @@ def _sentence(detail: ErrorDetails, model: type[BaseModel]) -> tuple[Where, str]
             said = advice.format(input=shown(value), **context)
     name = _name(where)
     return where, f"{name}: {said}" if name else said
+
+
+_UNQUOTED = {"int_type": r"-?[0-9]+", "bool_type": "true|false"}
+"""What a text would be without its quotes, by the error that text makes of it."""
+
+
+def _is_quoted(detail: ErrorDetails) -> bool:
+    """True for a number, or true and false, that the quotes make a text: ``version: '1'``."""
+    value = detail["input"]
+    if not isinstance(value, str):
+        return False
+    if detail["type"] == "literal_error":
+        return value in re.split(r", | or ", detail["ctx"]["expected"])
+    pattern = _UNQUOTED.get(detail["type"])
+    return pattern is not None and re.fullmatch(pattern, value) is not None
 
 
 def _known(word: str, expected: str) -> str:
