@@ -207,8 +207,7 @@ class _Finder:
             number = self.by_number(host.name, name)
             if number is not None:
                 return number
-            known = [*self.words, *(node.name.strip() for node in self.fabric.hosts())]
-            raise InputError(f"no host of the fabric is called {name!r}{_meant(name, known)}")
+            raise InputError(f"no host of the fabric is called {name!r}{self.meant(name)}")
         wrong = [node for node in nodes if not node.is_host and not self.switches]
         if wrong:
             raise InputError(
@@ -274,6 +273,21 @@ class _Finder:
             notes,
         )
 
+    @cached_property
+    def known(self) -> tuple[str, ...]:
+        """Every name of a host, for suggestions."""
+        return tuple(sorted({*self.words, *(node.name.strip() for node in self.fabric.hosts())}))
+
+    @cached_property
+    def unpadded(self) -> Mapping[str, str]:
+        """The first known name of each spelling without leading zeros."""
+        return {_unpadded(name): name for name in reversed(self.known)}
+
+    def meant(self, name: str) -> str:
+        """``; did you mean 'node012'?`` for ``node12``, else the name that is spelled most alike."""
+        alike = self.unpadded.get(_unpadded(name))
+        return f"; did you mean {alike!r}?" if alike else did_you_mean(name, self.known)
+
     # -- by the host's own word ----------------------------------------------------------------
 
     def by_stat(self, host: InventoryHost, stat: IbStat) -> HostLids:
@@ -337,13 +351,6 @@ class _Finder:
 
 
 _KINDS = {NodeType.SWITCH: "switch", NodeType.ROUTER: "router", NodeType.CA: "SHARP node"}
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    """``; did you mean 'node012'?`` for ``node12``, else the name that is spelled most alike."""
-    names = sorted(set(known))
-    alike = [other for other in names if _unpadded(other) == _unpadded(name)]
-    return f"; did you mean {alike[0]!r}?" if alike else did_you_mean(name, names)
 
 
 def _unpadded(name: str) -> str:
