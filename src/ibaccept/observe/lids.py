@@ -284,7 +284,7 @@ class _Finder:
         return {_unpadded(name): name for name in reversed(self.known)}
 
     def meant(self, name: str) -> str:
-        """``; did you mean 'node012'?`` for ``node12``, else the name that is spelled most alike."""
+        """``; did you mean 'node012'?`` for ``node12``, else the name spelled most alike."""
         alike = self.unpadded.get(_unpadded(name))
         return f"; did you mean {alike!r}?" if alike else did_you_mean(name, self.known)
 
