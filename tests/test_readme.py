@@ -66,6 +66,7 @@ def test_links_scenarios_and_options_exist(page):
     assert used - known == set()
 
 
+@pytest.mark.real
 def test_no_path_of_a_machine_is_in_the_tree():
     found = subprocess.run(
         ["git", "grep", "-nIE", r"/(work|home)/[a-z]+/|/tmp/(me|h|wt)/"],

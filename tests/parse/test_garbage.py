@@ -19,6 +19,9 @@ from ibaccept.site.inventory import read_inventory
 from ibaccept.site.plan import Plan
 from ibaccept.site.yamlfile import Document, loads
 
+# that a line ran on garbage is no proof of what it does; and traced it takes twice the time
+pytestmark = pytest.mark.no_cover
+
 WORDS = st.sampled_from(
     [
         "version",

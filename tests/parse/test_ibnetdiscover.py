@@ -367,7 +367,15 @@ def test_lost_blocks_say_no_more_or_are_missed(fabric, data):
     # the first id lines of one block and the rest of another still read as one block
     ids = ("vendor_id", "device_id", "system_guid")
     said = {fact for fact in facts(part) if fact[1] not in ids}
-    assert said <= facts(topology) or missing_peers(part) != ()
+    # the head of one block and a port of its peer read as a loopback plug, which there may be
+    plugged = {
+        (node.id_text, port.number)
+        for node in part.nodes
+        for port in node.ports
+        if (port.peer_id_text, port.peer_port) == (node.id_text, port.number)
+    }
+    rest = {fact for fact in said if fact[0] not in plugged}
+    assert rest <= facts(topology) or missing_peers(part) != ()
 
 
 # -- captures of others ------------------------------------------------------------------------
