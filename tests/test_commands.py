@@ -71,9 +71,7 @@ echo "sudo $1 $2"; shift 2; exec "$@"
 """
 
 
-@pytest.mark.parametrize(
-    "shell", ["sh", "bash", pytest.param("busybox", marks=pytest.mark.real)]
-)
+@pytest.mark.parametrize("shell", ["sh", "bash", pytest.param("busybox", marks=pytest.mark.real)])
 @pytest.mark.parametrize(("as_root", "sudo"), [("", ""), ("sudo -n --", "sudo -n --\n")])
 def test_the_script_that_reads_many_switches(tmp_path, shell, as_root, sudo):
     """In every shell an observer may have; one switch that fails does not hide the next."""

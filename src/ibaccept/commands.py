@@ -1,4 +1,4 @@
-"""Every command the suite may ever run, as data. Nothing else leaves this machine.
+"""Every command that may be sent, as data; nothing else leaves this machine.
 
 Clearing flags (``perfquery -r/-R``, ``ibqueryerrors -k/-K``) and SM commands are not in any
 template, and a parameter can only be what its pattern allows, so they cannot be expressed.

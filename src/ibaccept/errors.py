@@ -1,4 +1,4 @@
-"""The one exception family of the suite: what was not seen, and what to do next."""
+"""The exceptions of the suite: what was not seen or was given wrong, and what to do next."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""pytest glue, and nothing else: options, items, outcomes, the end of a run."""
+"""Glue between pytest and the suite: options, items, outcomes, the end of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The schema of expectations.yaml: one small class a kind, found by scanning these modules."""
+"""What can be expected of a fabric and how it is judged: one module for each subject.
+
+A kind of expectation is a class; the classes are found by scanning these modules. Imports load,
+observe, routing, site and what lies below them.
+"""
 
 from ibaccept.checks.base import Expectation
 from ibaccept.checks.expectations import Expectations, load_expectations, read_expectations

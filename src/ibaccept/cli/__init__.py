@@ -1,4 +1,7 @@
-"""The ``ibaccept`` command: one module a group of sub-commands, imported when it is run."""
+"""The ``ibaccept`` command: one module for each group of sub-commands, imported when it runs.
+
+Imports everything but the plugin.
+"""
 
 from __future__ import annotations
 

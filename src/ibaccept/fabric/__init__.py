@@ -1,1 +1,4 @@
-"""The nouns: nodes, ports, cables, LIDs, rates, counters, units, node sets. Imports only errors."""
+"""The nouns: nodes, ports, cables, LIDs, rates, counters, units, node sets.
+
+Imports only errors.
+"""

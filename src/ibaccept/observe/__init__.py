@@ -1,1 +1,4 @@
-"""One look at a fabric -> Snapshot. Imports routing and what lies below it."""
+"""One look at a fabric by read-only commands -> Snapshot.
+
+Imports routing, site and what lies below them.
+"""

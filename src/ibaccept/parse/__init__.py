@@ -1,4 +1,7 @@
-"""Text of a tool -> typed value. One module per tool, named as the tool; no I/O, no logging."""
+"""The text of one tool -> a typed value: one module for each tool, named as the tool.
+
+No input or output, no logging. Imports only fabric and errors.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Verdicts -> terminal, JSON, JUnit, Allure, HTML, punch list. Renders data; judges nothing.
+"""Verdicts -> terminal, JSON, JUnit, Allure, HTML, punch list; renders data and judges nothing.
 
 Every report is made from ``Verdict``, ``RunMeta`` and ``Result`` alone, so that a run can be
-shown again from its ``verdicts.json``.
+shown again from its ``verdicts.json``. Imports only verdict, fabric and errors.
 """
 
 from ibaccept.report.meta import RunMeta

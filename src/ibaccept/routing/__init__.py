@@ -1,1 +1,4 @@
-"""LFTs as arrays; paths, reachability, spread, credit loops. Pure: no I/O."""
+"""Forwarding tables as arrays: routes, delivery, credit loops, spread, forecast.
+
+No input or output. Imports verdict (for absences), fabric and errors.
+"""

@@ -1,1 +1,4 @@
-"""One run: inputs, folder, sweep, loads, and one test. Imports all but plugin, cli."""
+"""One run: its inputs, its folder, its sweeps and loads, and what one test is given.
+
+Imports everything but the plugin, the command line and the lab.
+"""

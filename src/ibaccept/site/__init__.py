@@ -1,1 +1,4 @@
-"""What the site hands in: inventory, plan, settings, recorded results. Imports parse and below."""
+"""What the site hands in: inventory, cabling plan, settings, results recorded earlier.
+
+Imports commands, verdict, transport, fabric and errors.
+"""

@@ -1,7 +1,8 @@
-"""argv -> CommandResult. Knows hosts and argv, nothing of InfiniBand.
+"""Command words on a host -> CommandResult, on disk before it is read.
 
-Three transports: ``ssh`` (paramiko), ``local`` (the observer is this machine) and ``replay`` (a
-bundle on disk). A fake is a transport. Quoting is done here, never by a caller.
+Three transports: ``ssh`` (paramiko), ``local`` (the observer is this machine) and ``replay``
+(captures on disk). A fake is a transport. Quoting is done here, never by a caller. Knows hosts and
+words, nothing of InfiniBand. Imports only errors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Judging: what was expected, what was found, and the outcome. Yields data; prints nothing."""
+"""Judging: what was expected, what was found, and the outcome, as data.
+
+Prints nothing. Imports only errors.
+"""
 
 from __future__ import annotations
 

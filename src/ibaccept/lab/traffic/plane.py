@@ -41,7 +41,7 @@ from ibaccept.fabric.model import Guid, PortId
 from ibaccept.lab.backend import Backend
 from ibaccept.lab.fabric.network import Network
 from ibaccept.lab.traffic.dataplane import DataPlane
-from ibaccept.lab.traffic.runs import Runs, Session
+from ibaccept.lab.traffic.runs import Runs, TrafficSession
 from ibaccept.lab.traffic.settings import Clears, NoWrite, Traffic
 from ibaccept.lab.traffic.tally import Tally
 
@@ -274,13 +274,13 @@ class Plane:
             while True:
                 connection, _address = self._listener.accept()
                 connection.setblocking(False)
-                session = Session(connection)
+                session = TrafficSession(connection)
                 self.runs.sessions.add(session)
                 self._selector.register(
                     connection, selectors.EVENT_READ, lambda s=session: self._read(s)
                 )
 
-    def _read(self, session: Session) -> None:
+    def _read(self, session: TrafficSession) -> None:
         try:
             data = session.connection.recv(65536)
         except BlockingIOError:

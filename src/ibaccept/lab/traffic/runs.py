@@ -62,7 +62,7 @@ class TrafficRun:
 
 
 @dataclass(slots=True, eq=False)
-class Session:
+class TrafficSession:
     """One stand-in.
 
     Attributes:
@@ -85,7 +85,7 @@ class Session:
     tool: str = ""
     number: int = 0
     port: int | None = None
-    peer: Session | None = None
+    peer: TrafficSession | None = None
     run: TrafficRun | None = None
     gbits: str = "0"
 
@@ -127,10 +127,10 @@ class Runs:
         self._numbers = itertools.count(1)
         self._dead: set[str] = set()
         self._doomed: set[str] = set()
-        self._listening: dict[tuple[str, int], Session | None] = {
+        self._listening: dict[tuple[str, int], TrafficSession | None] = {
             (m.host, m.port): None for m in traffic.mishaps if isinstance(m, PortTaken)
         }
-        self.sessions: set[Session] = set()
+        self.sessions: set[TrafficSession] = set()
         self.power_off: Callable[[str], None] = lambda _host: None
         self.dirty = bool(traffic.background)
         data.flows += [
@@ -140,7 +140,7 @@ class Runs:
 
     # -- requests -----------------------------------------------------------------------------
 
-    def request(self, session: Session, line: str) -> None:
+    def request(self, session: TrafficSession, line: str) -> None:
         """A line of a stand-in."""
         verb, session.host, *words = line.split("\t")
         if verb == "ports":
@@ -165,7 +165,7 @@ class Runs:
             case _:
                 raise ValueError(f"not a request of a stand-in: {line!r}")
 
-    def _listen(self, session: Session, port: int) -> None:
+    def _listen(self, session: TrafficSession, port: int) -> None:
         if (session.host, port) in self._listening:
             session.say("in-use")
             return
@@ -173,7 +173,7 @@ class Runs:
         self._listening[session.host, port] = session
         session.say("ok")
 
-    def _server(self, session: Session, host: str, port: int) -> Session | None:
+    def _server(self, session: TrafficSession, host: str, port: int) -> TrafficSession | None:
         """Who listens there; where nobody does the client is told."""
         if host not in self._hosts:
             session.say("unknown")
@@ -189,8 +189,8 @@ class Runs:
 
     def _connect(
         self,
-        client: Session,
-        server: Session,
+        client: TrafficSession,
+        server: TrafficSession,
         times: tuple[float, float],
         numbers: tuple[int, int, int],
         *,
@@ -230,7 +230,7 @@ class Runs:
             self._at(run.began + seconds - margin, functools.partial(_close, run))
             self._at(run.began + seconds, functools.partial(self._finish, client))
 
-    def _file(self, session: Session, size: float, seconds: float, *, read: bool) -> None:
+    def _file(self, session: TrafficSession, size: float, seconds: float, *, read: bool) -> None:
         """Begin to read or write files, striped over all storage servers."""
         for mishap in self._traffic.mishaps:
             if isinstance(mishap, NoWrite) and mishap.host == session.host and not read:
@@ -251,7 +251,7 @@ class Runs:
         if seconds:
             self._at(run.began + seconds, functools.partial(self._finish, session))
 
-    def _hangs(self, session: Session) -> bool:
+    def _hangs(self, session: TrafficSession) -> bool:
         return any(
             isinstance(m, Hang) and (m.host, m.tool) == (session.host, session.tool)
             for m in self._traffic.mishaps
@@ -259,7 +259,7 @@ class Runs:
 
     # -- runs ---------------------------------------------------------------------------------
 
-    def _begin(self, session: Session, run: TrafficRun) -> None:
+    def _begin(self, session: TrafficSession, run: TrafficRun) -> None:
         session.run = run
         self._data.flows += run.flows
         self.dirty = True
@@ -278,7 +278,7 @@ class Runs:
             if run is not None and flow in run.flows and all(f.size is None for f in run.flows):
                 self._finish(session)
 
-    def _finish(self, session: Session) -> None:
+    def _finish(self, session: TrafficSession) -> None:
         """The time is over, or all was moved."""
         run = session.run
         if run is None or run.given_up or session not in self.sessions:
@@ -312,7 +312,7 @@ class Runs:
             if run is not None and any(flow.lost for flow in run.flows):
                 self._give_up(session, run)
 
-    def _give_up(self, session: Session, run: TrafficRun) -> None:
+    def _give_up(self, session: TrafficSession, run: TrafficRun) -> None:
         """The other end does not answer: RDMA retries, then fails; a file system blocks."""
         if run.given_up:
             return
@@ -322,7 +322,7 @@ class Runs:
             later = functools.partial(session.say, "retry")
             self._at(self._data.now + RETRY_SECONDS, later)
 
-    def gone(self, session: Session) -> None:
+    def gone(self, session: TrafficSession) -> None:
         """A stand-in has ended, or was ended."""
         self.sessions.discard(session)
         if session.port is not None:
