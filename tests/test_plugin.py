@@ -559,7 +559,10 @@ PLAN = "a_name,a_port,b_name,b_port\nSwitchA,13,SwitchB,25\n"
             HEAD + ERRORS.replace("all", "{nodes: clients}"),
             OBSERVERS + "clients: {hosts: {}}\n",
             PLAN,
-            ["expectations.yaml:4: no-errors: the group 'clients' is empty in inventory/site.yaml"],
+            [
+                "expectations.yaml:4: no-errors: links.nodes: the group 'clients' is empty in "
+                "inventory/site.yaml"
+            ],
         ),
         (
             "version: 1\nfabric: f\njob: {clients: nobody, storage: mgmt01}\nexpect:\n" + HOSTS,
@@ -640,8 +643,8 @@ def test_bad_input_is_a_usage_error(judge, site, expectations, inventory, plan, 
     [
         (
             ["--replay=nowhere"],
-            "nowhere is not the folder of a run (run.json cannot be read: [Errno 2] No "
-            "such file or directory: 'nowhere/run.json')",
+            "nowhere is not the folder of a run (nowhere/run.json cannot be read: No such file or "
+            "directory)",
         ),
         (
             ["--lab=nothing-of-that-name"],

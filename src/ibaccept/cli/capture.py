@@ -18,6 +18,7 @@ from ibaccept.observe.snapshot import Snapshot
 from ibaccept.run.inputs import existing
 from ibaccept.run.look import take_snapshot
 from ibaccept.run.record import INPUTS, RunInfo, keep_inputs, new_run_dir
+from ibaccept.site.files import own_file
 from ibaccept.site.inventory import Inventory, load_inventory
 from ibaccept.site.plan import Plan, write_plan
 from ibaccept.transport import Transport
@@ -52,7 +53,7 @@ def plan(options: argparse.Namespace) -> int:
     if options.run is not None:
         folder = Path(options.run)
         RunInfo.read(folder)
-        inventory = load_inventory(folder / INPUTS / "inventory.yaml")
+        inventory = load_inventory(own_file(folder, f"{INPUTS}/inventory.yaml"))
         snapshot = _look(ReplayTransport(folder), inventory, lambda _step: None)
     else:
         inventory = load_inventory(existing(Path(options.inventory), "inventory"))

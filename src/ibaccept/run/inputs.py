@@ -69,7 +69,9 @@ class Inputs:
         expectations_file: Path,
         inventory_file: Path,
         job: str | None = None,
-        plans: Mapping[str, Path] | None = None,
+        files: SiteFiles | None = None,
+        *,
+        job_file: bool = True,
     ) -> Self:
         """Read and hold against each other. No connection is made.
 
@@ -77,17 +79,18 @@ class Inputs:
             expectations_file: expectations.yaml.
             inventory_file: the inventory.
             job: replaces the job's clients (``--job``).
-            plans: where the files are that the expectations name, by their text, in a replay.
+            files: where the files are that the expectations name, default relative to theirs.
+            job_file: the job may be a file or ``SLURM_JOB_NODELIST``; else a group or a node set.
 
         Raises:
             InputError: every problem, a sentence each.
         """
-        files = SiteFiles(expectations_file.parent, plans or {})
+        named = SiteFiles(expectations_file.parent) if files is None else files
         expectations, inventory = _both(
             lambda: load_expectations(
                 existing(expectations_file, "expectations"),
                 name=expectations_file.name,
-                files=files,
+                files=named,
             ),
             lambda: load_inventory(existing(inventory_file, "inventory")),
         )
@@ -95,10 +98,10 @@ class Inputs:
         inputs = cls(
             expectations,
             inventory,
-            _job(expectations, inventory, job),
+            _job(expectations, inventory, job, read_files=job_file),
             expectations_file,
             inventory_file,
-            files,
+            named,
         )
         problems = [
             f"{expectations.source(entry)}: {entry.id}: {problem}"
@@ -341,7 +344,9 @@ def _rdma_load(given: RdmaWorkload) -> RdmaLoad:
     )
 
 
-def _job(expectations: Expectations, inventory: Inventory, clients: str | None) -> Job | None:
+def _job(
+    expectations: Expectations, inventory: Inventory, clients: str | None, *, read_files: bool
+) -> Job | None:
     named = expectations.job
     if named is None:
         if clients is not None:
@@ -350,5 +355,6 @@ def _job(expectations: Expectations, inventory: Inventory, clients: str | None) 
                 "add job: {clients: ..., storage: ...}"
             )
         return None
-    chosen = job_nodes(clients if clients is not None else named.clients, inventory)
+    text = clients if clients is not None else named.clients
+    chosen = job_nodes(text, inventory) if read_files else inventory.node_set(text)
     return Job(chosen, inventory.node_set(named.storage))

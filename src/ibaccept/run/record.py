@@ -7,32 +7,32 @@ import json
 import re
 import secrets
 import shutil
-from collections.abc import Container, Mapping
+import stat
+from collections.abc import Callable, Container, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Self
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.fabric.nodeset import fold
 from ibaccept.load.pace import Pace
 from ibaccept.observe.captured import fabric_of
 from ibaccept.run.inputs import Inputs
-from ibaccept.site.adaptive import without_secrets
+from ibaccept.site.files import SiteFiles, own_file
+from ibaccept.site.masking import masked_inventory, masked_settings
 from ibaccept.site.plan import write_plan
 from ibaccept.transport.captures import CAPTURES
 from ibaccept.transport.captures import load as load_bundle
 
 INPUTS = "inputs"
-
-
 RUN = "run.json"
-
-
 COMPLETE = "complete"
-
-
 LOADED = "loaded"
+SUM = "sha256"
+"""Key of the checksum in ``run.json``: of its other keys, sorted, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ class RunInfo:
     sums: Mapping[str, str] | None = None
     plans: Mapping[str, str] | None = None
 
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
+
     @property
     def day(self) -> date:
         """``today`` as a date."""
@@ -85,20 +87,51 @@ class RunInfo:
             secrets.token_hex(8),
         )
 
+    def write(self, run_dir: Path) -> None:
+        """Write ``run.json``, with a checksum of what it says."""
+        known = asdict(self)
+        text = json.dumps({**known, SUM: _sum(known)}, indent=1) + "\n"
+        (run_dir / RUN).write_text(text, "utf-8")
+
     @classmethod
     def read(cls, run_dir: Path) -> Self:
         """The facts of an earlier run.
 
         Raises:
-            InputError: there is no such run.
+            InputError: there is no such run, or its ``run.json`` was changed.
         """
         try:
-            raw: dict[str, Any] = json.loads((run_dir / RUN).read_text("utf-8"))
-            return cls(**raw)
-        except (OSError, ValueError, TypeError) as error:
-            raise InputError(
-                f"{run_dir} is not the folder of a run ({RUN} cannot be read: {error})"
-            ) from None
+            facts = _unchanged(json.loads(own_file(run_dir, RUN).read_text("utf-8")))
+            # As JSON: strict validation takes a mapping for the class only from there.
+            info = TypeAdapter(cls).validate_json(json.dumps(facts))
+            date.fromisoformat(info.today)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise _no_run(run_dir, f"{RUN}: {where}: {first['msg']}") from None
+        except InputError as error:
+            raise _no_run(run_dir, str(error)) from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise _no_run(run_dir, f"{RUN} cannot be read: {error}") from None
+        return info
+
+
+def _no_run(run_dir: Path, why: str) -> InputError:
+    return InputError(f"{run_dir} is not the folder of a run ({why})")
+
+
+def _unchanged(raw: Any) -> dict[str, Any]:
+    """What ``run.json`` says without its checksum; runs of older versions have none."""
+    if not isinstance(raw, dict):
+        raise InputError(f"{RUN} is no mapping")
+    facts = {key: value for key, value in raw.items() if key != SUM}
+    if SUM in raw and raw[SUM] != _sum(facts):
+        raise InputError(f"{RUN} was changed after the run: its checksum is another")
+    return facts
+
+
+def _sum(known: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
 def new_run_dir(reports: Path, info: RunInfo) -> Path:
@@ -128,39 +161,52 @@ def new_run_dir(reports: Path, info: RunInfo) -> Path:
 
 
 def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
-    """Copy expectations, inventory, plans and subnet files to the run's folder; ``run.json``."""
+    """Copy expectations, inventory, plans and subnet files to the run's folder; ``run.json``.
+
+    The folder is handed to others: secrets are masked (see ``site.masking``), and no copy can be
+    read by more users than its original.
+    """
     folder = run_dir / INPUTS
     folder.mkdir(exist_ok=True)
-    shutil.copyfile(inputs.expectations_file, folder / "expectations.yaml")
-    shutil.copyfile(inputs.inventory_file, folder / "inventory.yaml")
+    _keep(inputs.expectations_file, folder / "expectations.yaml")
+    _keep(inputs.inventory_file, folder / "inventory.yaml", masked_inventory)
     plans = {}
     for number, (text, plan) in enumerate(inputs.expectations.plans.items()):
         name = "cables.csv" if number == 0 else f"cables-{number + 1}.csv"
         source = inputs.files.path(text)
         if source.is_file():
-            shutil.copyfile(source, folder / name)
+            _keep(source, folder / name)
         elif source.is_dir():
             (folder / name).write_text(write_plan(fabric_of(source)), "utf-8")
         else:
             raise InputError(f"{plan.file} is gone")
         plans[text] = f"{INPUTS}/{name}"
     for sign in inputs.expectations.adaptive_routing.signs:
-        source = inputs.files.path(sign.file)
-        kept = without_secrets(source.read_text("utf-8", errors="replace"))
-        (run_dir / sign.capture.file).write_text(kept, "utf-8")
+        _keep(inputs.files.path(sign.file), run_dir / sign.capture.file, masked_settings)
         plans[sign.file] = sign.capture.file
     recorded = inputs.expectations.workloads.filesystem
     for number, file in enumerate(recorded.file if recorded is not None else ()):
         source = inputs.files.path(file)
-        if source.is_file():  # a missing one is told by the entry that needs it
-            shutil.copyfile(source, folder / f"recorded-{number + 1}")
+        if source.is_file():  # a missing one is named by the entry that needs it
+            _keep(source, folder / f"recorded-{number + 1}")
             plans[file] = f"{INPUTS}/recorded-{number + 1}"
     # A file or SLURM_JOB_NODELIST may be gone or mean another job when the run is judged again.
     job = info.job if info.job is None or inputs.job is None else fold(inputs.job.clients)
     sums = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
     done = RunInfo(**{**asdict(info), "plans": plans, "job": job, "sums": sums})
-    (run_dir / RUN).write_text(json.dumps(asdict(done), indent=1) + "\n", "utf-8")
+    done.write(run_dir)
     return done
+
+
+def _keep(source: Path, target: Path, mask: Callable[[str], str] | None = None) -> None:
+    """Copy a file, its text masked; readable for those who can read the original."""
+    data = source.read_bytes()
+    if mask is not None:
+        data = mask(data.decode("utf-8-sig", errors="replace")).encode("utf-8")
+    mode = stat.S_IMODE(source.stat().st_mode) & 0o666 | stat.S_IRUSR | stat.S_IWUSR
+    target.unlink(missing_ok=True)
+    target.touch(mode, exist_ok=False)
+    target.write_bytes(data)
 
 
 def _sha256(path: Path) -> str:
@@ -175,10 +221,10 @@ def _check_inputs(run_dir: Path, info: RunInfo, given: Container[str]) -> None:
     """
     options = {"expectations.yaml": "--expectations", "inventory.yaml": "--inventory"}
     for name, known in (info.sums or {}).items():
-        path = run_dir / INPUTS / name
         if name in given:
             continue
-        if not path.is_file() or _sha256(path) != known:
+        path = own_file(run_dir, f"{INPUTS}/{name}")
+        if _sha256(path) != known:
             how = f"; to judge by another, give it with {options[name]}" if name in options else ""
             raise InputError(f"{path} was changed after the run, so it is not judged again{how}")
 
@@ -205,12 +251,13 @@ def replay_inputs(
         if path is not None
     }
     _check_inputs(run_dir, info, given)
-    plans = {text: run_dir / name for text, name in (info.plans or {}).items()}
+    expectations_file = expectations or own_file(run_dir, f"{INPUTS}/expectations.yaml")
     return Inputs.load(
-        expectations or run_dir / INPUTS / "expectations.yaml",
-        inventory or run_dir / INPUTS / "inventory.yaml",
+        expectations_file,
+        inventory or own_file(run_dir, f"{INPUTS}/inventory.yaml"),
         info.job if job is None else job,
-        plans if expectations is None else None,
+        SiteFiles(run_dir, info.plans or {}) if expectations is None else None,
+        job_file=job is not None,
     )
 
 
@@ -220,6 +267,8 @@ def copy_captures(source: Path, run_dir: Path) -> None:
     Raises:
         IbacceptError: they are not there or not whole.
     """
+    for path in sorted((source / CAPTURES).glob("*")):
+        own_file(source, f"{CAPTURES}/{path.name}")  # refuses links
     load_bundle(source)  # refuses a bundle that was cut or changed
     if not (source / CAPTURES / COMPLETE).is_file():
         raise IbacceptError(

@@ -7,7 +7,6 @@ that adaptive routing is on.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
@@ -23,21 +22,9 @@ NOT_EXCLUDED = (
 )
 
 
-_SECRET = re.compile(
-    r"^([ \t]*[a-z0-9_]*(?:key|passw|secret)[a-z0-9_]*)(?:[ \t]*=[ \t]*|[ \t]+)\S.*$",
-    re.MULTILINE,
-)
-"""An option of a configuration file whose value is nobody's business: ``m_key 0x12``."""
-
-
 def kept_name(number: int, text: str) -> str:
     """Where the run's folder keeps a file: ``inputs/subnet-1-opensm.conf``."""
     return f"inputs/subnet-{number + 1}-{PurePath(text).name}"
-
-
-def without_secrets(text: str) -> str:
-    """A configuration file without its keys and passwords; line numbers stay."""
-    return _SECRET.sub(r"\1 (not copied)", text)
 
 
 @dataclass(frozen=True, slots=True)

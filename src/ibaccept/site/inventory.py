@@ -25,6 +25,15 @@ from ibaccept.transport import Host
 
 GROUP_KEYS = ("hosts", "vars", "children")
 IB_VARS = ("ib_hca", "ib_port", "ib_sudo", "ib_name")
+READ_VARS = (
+    "ansible_host",
+    "ansible_port",
+    "ansible_user",
+    "ansible_ssh_private_key_file",
+    "ansible_connection",
+    *IB_VARS,
+)
+"""Variables of a host that are read; all others are left alone and shown nowhere."""
 SLURM = "SLURM_JOB_NODELIST"
 
 
@@ -222,9 +231,10 @@ class _Reader:
                 self.problem(at, f"{owner}: unknown variable {key!r}{did_you_mean(key, IB_VARS)}")
             elif key in into and into[key][0] != value:
                 line = self.document.line(into[key][1])
-                self.problem(
-                    at, f"{owner}: {key} is {value!r} here and {into[key][0]!r} in line {line}"
-                )
+                two = f"{value!r} here and {into[key][0]!r}"
+                if key not in READ_VARS:
+                    two = "one value here and another"  # it may be a password
+                self.problem(at, f"{owner}: {key} is {two} in line {line}")
             else:
                 into[key] = (value, at)
 
