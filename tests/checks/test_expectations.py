@@ -16,7 +16,7 @@ from ibaccept.checks.throughput.kinds import CableLoad, Filesystem, Forecast, Rd
 from ibaccept.errors import InputError
 from ibaccept.fabric.model import Fabric, Guid, Node, NodeType, Port, PortId, Rate, Speed, Width
 from ibaccept.fabric.units import Bandwidth, Duration, Percent, Size
-from ibaccept.site.adaptive import AdaptiveRouting, FileSign, without_secrets
+from ibaccept.site.adaptive import AdaptiveRouting, FileSign
 from ibaccept.site.fields import parse_guid
 from ibaccept.site.files import SiteFiles
 from ibaccept.site.inventory import read_inventory
@@ -737,12 +737,3 @@ def test_subnet_files_that_tell_nothing_known_are_refused(tmp_path: Path):
         "db_csv or .far",
         "e.yaml:3: subnet_files: x.log is there twice",
     ]
-
-
-def test_keys_of_a_subnet_file_are_not_copied():
-    text = "m_key 0x17\nrouting_engine updn\n  sa_key = 0x1\nsm_password x y\nlmc 0\n"
-
-    assert without_secrets(text) == (
-        "m_key (not copied)\nrouting_engine updn\n  sa_key (not copied)\n"
-        "sm_password (not copied)\nlmc 0\n"
-    )

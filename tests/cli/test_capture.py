@@ -182,7 +182,9 @@ def test_capture_and_plan_refuse_bad_input(capsys, site):
     assert not (site / "reports").exists()
     code, out, err = run(capsys, "plan", "no-run")
     assert (code, out) == (4, [])
-    assert err[0].startswith("ibaccept: no-run is not the folder of a run (run.json cannot be read")
+    assert err[0].startswith(
+        "ibaccept: no-run is not the folder of a run (no-run/run.json cannot be read"
+    )
     assert run(capsys, "plan", "--inventory=none.yaml") == (
         4,
         [],

@@ -71,7 +71,7 @@ def start(tmp_path):
         out = tmp_path / "out"
         with out.open("w") as stdout, (tmp_path / "err").open("w") as stderr:
             process = subprocess.Popen(
-                [sys.executable, "-m", "ibaccept.cli", "lab", *argv],
+                [sys.executable, "-m", "ibaccept", "lab", *argv],
                 stdout=stdout,
                 stderr=stderr,
                 cwd=tmp_path,
