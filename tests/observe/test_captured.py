@@ -193,3 +193,13 @@ def test_the_list_of_a_new_ibdiagnet_is_hexadecimal():
     assert {node.num_ports for node in switches} == {65}
     assert sum(fabric.is_isl(link) for link in fabric.links) == 8
     assert min(fabric.lid_owner) == 1
+
+
+def test_utf16_and_a_byte_order_mark(tmp_path):
+    path = tmp_path / "fabric.txt"
+    path.write_text("{ CA Ports:1 }", "utf-16")
+    with pytest.raises(InputError, match=r"fabric.txt is UTF-16 text; save it as UTF-8"):
+        read_topology(path)
+    path.write_bytes(b"\xef\xbb\xbf")
+    with pytest.raises(InputError, match="is empty"):
+        read_topology(path)

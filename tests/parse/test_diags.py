@@ -13,7 +13,7 @@ from ibaccept.parse import (
     perfquery,
     saquery,
 )
-from ibaccept.parse.diags import ErrorLine, error_lines
+from ibaccept.parse.diags import ErrorLine, error_lines, foreign_lines, is_banner, is_foreign
 
 TIMEOUT = (
     "src/query_smp.c:199; umad (DR path slid 0; dlid 0; 0,1,13,22 Attr 0x11:0) bad status 110; "
@@ -22,7 +22,9 @@ TIMEOUT = (
 
 
 def test_the_directed_route_of_a_failed_query():
-    assert error_lines(f"\n{TIMEOUT}\n") == (ErrorLine(2, TIMEOUT, TIMEOUT, True, (1, 13, 22)),)
+    assert error_lines(f"\n{TIMEOUT}\n") == (
+        ErrorLine(2, TIMEOUT, TIMEOUT, True, route=(1, 13, 22)),
+    )
 
 
 def test_a_line_without_a_route():
@@ -148,3 +150,83 @@ def test_a_port_that_was_told_of_no_master():
     )
 
     assert (sm.lid, sm.master_lid) == (3, None)
+
+
+# -- lines from outside the tool ------------------------------------------
+
+FOREIGN = [
+    "ERROR: ld.so: object '/opt/lib/x.so' from LD_PRELOAD cannot be preloaded "
+    "(cannot open shared object file): ignored.",
+    "ibnetdiscover: /lib64/libibumad.so.3: no version information available (required by x)",
+    "libibverbs: Warning: couldn't load driver 'libmlx5-rdmav34.so': cannot open shared object",
+    "libibverbs: Warning: no userspace device-specific driver found for uverbs0",
+    "-bash: warning: setlocale: LC_ALL: cannot change locale (en_US.UTF-8)",
+    "perl: warning: Setting locale failed.",
+    "\tLC_ALL = (unset),",
+    "stty: 'standard input': Inappropriate ioctl for device",
+    "bash: no job control in this shell",
+    "/usr/bin/id: cannot find name for group ID 5000",
+    "sudo: unable to resolve host mgmt01: Name or service not known",
+    "Warning: Permanently added 'mgmt01' (ED25519) to the list of known hosts.",
+    "Last login: Tue Dec  1 03:00:00 2026 from 10.0.0.1",
+    "There were 3 failed login attempts since the last successful login.",
+    "=~=~=~=~=~= PuTTY log 2026.12.01 10:00:00 =~=~=~=~=~=",
+    "[root@mgmt01 ~]# ibnetdiscover",
+    "[root@mgmt01 ~]# ",
+    "(hpc) [root@mgmt01 /tmp]# dump_fts -n > x",
+    "root@mgmt01:~# iblinkinfo --line",
+    "admin@mgmt-01:~$ sudo ibnetdiscover",
+    "mgmt01:~ # ibnetdiscover",
+    "mgmt01:~ # ",
+    "switch-1 [standalone: master] > ",
+    "\ufeff[root@mgmt01 ~]# ibnetdiscover ",
+    'ibwarn: [12] sim_connect: attached as client 3 at node "H-1"',
+]
+OF_TOOLS = [
+    TIMEOUT,
+    "ibwarn: [4711] mad_rpc: _do_madrpc failed; dport (Lid 5)",
+    "SubnGet(LFT) failed on switch 'x' DR path slid 0; dlid 0; 0,1 Node GUID 0x2c90300000200",
+    "ibpanic: [17] main: stat of IB device 'mlx5_1' failed: (No such device)",
+    "/usr/sbin/sminfo: iberror: failed: query",
+    "libibverbs: error: it is broken",
+    "Query SA failed: Connection timed out",
+    "discover failed",
+    "a line that nobody knows",
+]
+
+
+@pytest.mark.parametrize("line", FOREIGN)
+def test_lines_from_outside_the_tool(line):
+    assert is_foreign(line)
+    assert [said.failed for said in error_lines(line)] == [False]
+
+
+@pytest.mark.parametrize("line", OF_TOOLS)
+def test_lines_of_the_tools_are_theirs(line):
+    assert not is_foreign(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "banner"),
+    [
+        ("Authorized users only!", True),
+        ("*" * 40, True),
+        ("* All activity may be monitored. *", True),
+        ("Welcome to the cluster", True),
+        ("CA 'mlx5_0'", False),
+        ("Query failed", False),
+        ("cannot open the port", False),
+        ("0x0001 021", False),
+        ("Switch 40 ports", False),
+        ("[1](2)", False),
+        ("", False),
+    ],
+)
+def test_words_of_a_login(line, banner):
+    assert is_banner(line) is banner
+
+
+def test_foreign_lines_are_counted_at_both_ends():
+    text = f"\ufeff{FOREIGN[15]}\n" + "data\n" * 50_000 + f"{FOREIGN[16]}"
+
+    assert foreign_lines(text.encode()) == ("byte order mark", FOREIGN[15], FOREIGN[16].strip())

@@ -1,5 +1,6 @@
 """Whatever a file holds, it is accepted or refused with a sentence; nothing else is raised."""
 
+import dataclasses
 import importlib
 import pkgutil
 from functools import partial
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from ibaccept import parse as readers
 from ibaccept.checks import read_expectations
 from ibaccept.errors import InputError
+from ibaccept.fabric.lft import SwitchTable
 from ibaccept.fabric.nodeset import expand
 from ibaccept.parse import ParseError
+from ibaccept.parse.diags import is_foreign
 from ibaccept.site.files import SiteFiles
 from ibaccept.site.inventory import read_inventory
 from ibaccept.site.plan import Plan
@@ -371,6 +374,69 @@ def test_binary(name, binary):
     """What a transport hands over where the output was not text."""
     assert read_outcome(reader(name), binary.decode("utf-8", "replace")) in {"read", "refused"}
     assert read_outcome(reader(name), binary.decode("latin-1")) in {"read", "refused"}
+
+
+AMID = "ERROR: ld.so: object 'x.so' from LD_PRELOAD cannot be preloaded: ignored.\n"
+BEFORE = "\ufeff[root@mgmt01 ~]# the command\nAuthorized users only!\n"
+AFTER = "[root@mgmt01 ~]# "
+OTHERS = {"adaptive.parse", "fio.parse", "ibdiagnet_lst.parse", "ibdiagnet_fdbs.parse",
+          "ibqueryerrors.parse_stderr", "opensm_dump.parse_fdbs", "opensm_dump.parse_lfts",
+          "perfquery_each.parse", "recorded.parse", "recorded.parse_all"}  # fmt: skip
+"""Files, and what is no output of one tool on a terminal."""
+PLAIN_STARTS = {"ior.parse", "elbencho.parse", "lspci.parse", "meminfo.parse", "perftest.parse",
+                "smpquery.parse_nodedesc", "smpquery.parse_nodeinfo", "smpquery.parse_portinfo",
+                "smpquery.parse_switchinfo", "ss.parse"}  # fmt: skip
+"""Tools started by the suite alone, over a session without a login's words."""
+
+
+def said(value):
+    """What was read, without the places in the text."""
+    places = {"line", "lines", "warnings", "text"}
+    if isinstance(value, SwitchTable):
+        return (value.guid, value.entries(), value.complete, value.problems, value.notes)
+    if dataclasses.is_dataclass(value):
+        named = [f.name for f in dataclasses.fields(value) if f.name not in places]
+        return {name: said(getattr(value, name)) for name in named}
+    if isinstance(value, tuple | list):
+        return [said(item) for item in value]
+    return value
+
+
+@pytest.mark.parametrize("name", sorted(set(READERS) - OTHERS))
+def test_lines_from_outside_the_tool_change_nothing(name):
+    """The loader's between any two lines; prompt, byte order mark and a login's words around."""
+    read = reader(name)
+    for text in READERS[name]:
+        if read_outcome(read, text) != "read":
+            continue
+        whole = said(read(text))
+        before = BEFORE.replace("Authorized users only!\n", "") if name in PLAIN_STARTS else BEFORE
+        assert said(read(before + text + AFTER)) == whole
+        lines = text.splitlines(keepends=True)
+        for at in range(0, len(lines) + 1, 1 + len(lines) // 12):
+            assert said(read("".join([*lines[:at], AMID, *lines[at:]]))) == whole
+
+
+@pytest.mark.parametrize("name", sorted(set(READERS) - OTHERS))
+def test_no_line_of_a_tool_is_taken_for_one_from_outside(name):
+    found = [line for text in READERS[name] for line in text.split("\n") if is_foreign(line)]
+
+    assert [line for line in found if "sim_connect" not in line] == []
+
+
+UNSNIFFED = {"fio.parse", "recorded.parse", "recorded.parse_all", "adaptive.parse",
+             "ibqueryerrors.parse_stderr", "perfquery_each.parse"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(set(READERS) - UNSNIFFED))
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf16_is_named(name, coding):
+    module, function = name.split(".")
+    raw = READERS[name][0].encode(coding)
+    text = raw if HOW.get(name) is in_bytes else raw.decode("utf-8", "surrogateescape")
+    read = getattr(importlib.import_module(f"ibaccept.parse.{module}"), function)
+    with pytest.raises(ParseError, match="UTF-16"):
+        read(text)
 
 
 FILLS = [" ", "a", "0x", ". ", ": a ", "A    ", '" ', "=", "(", "[1]"]

@@ -97,7 +97,7 @@ DOWN = '           9    2[  ] ==(                Down/ Polling)==>             [
     [
         ("", None, "no row of a port"),
         (SWITCH, None, "no row of a port"),
-        ("what is this\n", 1, "not understood"),
+        ("what is this 7\n", 1, "not understood"),
         (SWITCH + UP[:-3], 2, "cut"),
         (SWITCH + UP.replace("( )", "(Could be FDR10 (Found link at QDR)"), 2, "cut"),
         (SWITCH + UP.replace("Active", "Actives"), 2, "not a port state"),

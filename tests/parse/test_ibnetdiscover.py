@@ -600,3 +600,65 @@ def test_excerpts_of_listings():
     ]
     assert [row.name for row in bare.rows] == ["Infiniscale-IV Mellanox Technologies"]
     assert Rate(Width.X4, Speed.HDR) == Rate(blanks.rows[0].width, blanks.rows[0].speed)
+
+
+# -- what stands around an output, and other writers of it --------------------------------------
+
+PLAIN = """\
+# Initiated from node 0000000000000001 port 0000000000000001
+
+sysimgguid=0x10
+switchguid={switch}
+Switch\t41 "S-0000000000000012"\t\t# "leaf" base port 0 lid 1 lmc 0
+[2]\t"H-0000000000000001"[1](1) \t\t# "node01 HCA-1" lid 3 4xHDR
+
+caguid=0x1
+Ca\t1 "H-0000000000000001"\t\t# "node01 HCA-1"
+[1](1) \t"S-0000000000000012"[2]\t\t# lid 3 lmc 0 "leaf" lid 1 4xHDR
+"""
+
+
+def read_plain(text):
+    return [(node.guid, node.ports[0].rate_text) for node in parse(text).nodes]
+
+
+def test_a_directors_box_before_the_chip():
+    """ibdiagnet: ``switchguid=0xBOX(CHIP)``; ibnetdiscover: ``0xCHIP(PORT)``."""
+    expected = [(0x12, "4xHDR"), (0x1, "4xHDR")]
+
+    assert read_plain(PLAIN.format(switch="0x12(12)")) == expected
+    assert read_plain(PLAIN.format(switch="0x10(12)")) == expected
+    for other in ("0x11(12)", "0x10(13)"):  # another box, another chip
+        with pytest.raises(ParseError, match="its header is of another node"):
+            parse(PLAIN.format(switch=other))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "warnings"),
+    [
+        ("\ufeff", "", 0),
+        ("[root@mgmt01 ~]# ibnetdiscover\n", "[root@mgmt01 ~]# ", 2),
+        ("\ufeffmgmt01:~ # ibnetdiscover\n", "mgmt01:~ # \n", 2),
+        ("admin@mgmt-01:~$ sudo ibnetdiscover\n", "admin@mgmt-01:~$ ", 2),
+        ("Authorized users only!\n\n", "", 1),
+    ],
+)
+def test_prompts_and_marks_around_an_output(before, after, warnings):
+    text = PLAIN.format(switch="0x12(12)")
+    topology = parse(before + text + after)
+
+    assert [node.guid for node in topology.nodes] == [0x12, 0x1]
+    assert len(topology.warnings) == warnings
+
+
+def test_words_within_an_output_are_not_understood():
+    text = PLAIN.format(switch="0x12(12)").replace("caguid", "Authorized users only!\ncaguid")
+    with pytest.raises(ParseError, match="not understood"):
+        parse(text)
+
+
+def test_a_net_file_of_ibsim_with_the_rate_alone():
+    text = 'Switch 2 "sw1"\n[1]\t"node1"[1] 4xDDR\n\nHca 1 "node1"\n[1]\t"sw1"[1]\n'
+    topology = parse(text)
+
+    assert [node.ports[0].rate_text for node in topology.nodes] == ["4xDDR", ""]

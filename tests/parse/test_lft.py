@@ -198,6 +198,9 @@ def test_a_stderr_line_voids_the_switch_it_names_else_every_table():
     assert known(addressed) == [other for other in everyone if other != guid]
     assert known("ibwarn: [7] something else") == []
     assert known('ibwarn: [7] sim_connect: attached as client 1 at node "H-1"') == everyone
+    loader = "ERROR: ld.so: object 'x.so' from LD_PRELOAD cannot be preloaded: ignored."
+    assert known(f"Authorized users only!\n{loader}\n{loader}") == everyone
+    assert known(f"{loader}\nwhat is this 7") == []
 
 
 def test_a_failed_read_that_landed_in_stdout_voids_too():
@@ -299,7 +302,7 @@ def test_a_repeated_lid_is_unknown_and_so_is_what_it_covers():
         (b"0x00g2 007 \n", 5),
         (b"0x0002 0x7 \n", 5),
         (b"0x0002 256 \n", 5),
-        (b"0x0002 007\n", 5),
+        (b"0x0002 07\n", 5),
         (b"0x2 7 \n", 5),
         (b"0x0002 007 0x0003 008 \n", 5),
         (b"what is this\n", 5),

@@ -503,3 +503,31 @@ def test_golden_bare_number(golden):
 )
 def test_a_taken_port(text, taken):
     assert is_port_taken(text) is taken
+
+
+HEAD = """\
+---------------------------------------------------------------------------------------
+                    RDMA_Write BW Test
+ Dual-port       : OFF\t\tDevice         : mlx5_0
+ Link type       : IB
+---------------------------------------------------------------------------------------
+ #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
+"""
+SUM = " 1048576    704512           0.00               393.93\t\t     0.046960\n"
+
+
+@pytest.mark.parametrize(
+    "note", ["Increasing CQE polling batch to 64", "Disabling dynamic polling"]
+)
+def test_what_it_says_of_its_polling_is_no_row(note):
+    test = parse(f" WARNING: BW peak won't be measured in this run.\n{note}\n{HEAD}{SUM}")
+
+    assert (len(test.rows), [w.text for w in test.warnings][1:]) == (1, [note])
+
+
+def test_both_ends_in_one_text():
+    """A server's head after the client's row: its settings are those of a head again."""
+    waiting = "*" * 36 + "\n* Waiting for client to connect... *\n" + "*" * 36 + "\n"
+    test = parse(HEAD + SUM + waiting + HEAD + SUM)
+
+    assert (len(test.rows), test.server, test.link_type) == (2, True, "IB")

@@ -24,6 +24,7 @@ from ibaccept.parse import (
     ibroute,
     opensm_dump,
 )
+from ibaccept.parse.diags import BOM, SAVE_AS_UTF8, is_utf16
 from ibaccept.transport.captures import CapturedResult
 from ibaccept.transport.captures import load as load_bundle
 
@@ -162,6 +163,9 @@ def _read(path: Path, what: str) -> bytes:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    if is_utf16(data[:512]):
+        raise InputError(f"{path} is UTF-16 text; {SAVE_AS_UTF8}")
+    data = data.removeprefix(BOM.encode())
     if not data.strip():
         raise InputError(f"{path} is empty; it should hold {what}")
     return data

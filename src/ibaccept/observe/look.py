@@ -105,7 +105,7 @@ def look(
         tables_file=tables_file,
         hosts=hosts,
         lines=topology.lines,
-        warnings=tuple(observer.warnings),
+        warnings=(*observer.warnings, *observer.passed_over()),
         tools=tools,
     )
 

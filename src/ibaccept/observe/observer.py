@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ibaccept.commands import Command
 from ibaccept.observe.outputs import parsed
+from ibaccept.parse import diags
 from ibaccept.site.inventory import InventoryHost
 from ibaccept.transport import CommandResult, Transport, TransportError
 from ibaccept.verdict.absence import NotSeen
 
 T = TypeVar("T")
 
+_LINES_SHOWN = 3
+_LINE_SHOWN = 120
 _UNKNOWN = "if the tool printed this itself, its version is not known yet: report the capture"
 
 
@@ -26,6 +30,7 @@ class Observer:
     progress: Callable[[str], None]
     stat_file: str = ""
     warnings: list[str] = field(default_factory=list)
+    foreign: Counter[str] = field(default_factory=Counter)
 
     def take(
         self,
@@ -47,8 +52,22 @@ class Observer:
             rows: see ``Command.limit``.
             values: parameters of the command.
         """
-        return parsed(
-            what, self._run(command, values, command.limit(rows)), parse, ok=ok, hint=_UNKNOWN
+        result = self._run(command, values, command.limit(rows))
+        if isinstance(result, CommandResult):
+            for stream in (result.stdout, result.stderr):
+                self.foreign.update(diags.foreign_lines(stream))
+        return parsed(what, result, parse, ok=ok, hint=_UNKNOWN)
+
+    def passed_over(self) -> tuple[str, ...]:
+        """The lines from outside infiniband-diags among what was printed, a sentence."""
+        if not self.foreign:
+            return ()
+        lines = [f"{line[:_LINE_SHOWN]!r}" for line, _ in self.foreign.most_common(_LINES_SHOWN)]
+        more = len(self.foreign) - len(lines)
+        rest = f" and {more} more" if more else ""
+        return (
+            f"{self.foreign.total()} lines of loader, libraries, shell or login were printed on "
+            f"{self.host.name} and are passed over: {', '.join(lines)}{rest}",
         )
 
     def _run(

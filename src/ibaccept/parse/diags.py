@@ -3,6 +3,9 @@
 The dotted rows come from libibmad (``fields.c``, ``_mad_dump_field``): name, colon, and dots up
 to column 33. Errors: ``IBEXIT`` prints ``tool: iberror: failed: ...`` (to stdout), ``IBPANIC``
 ``ibpanic: [pid] ...`` and ``IBWARN`` ``ibwarn: [pid] function: ...``.
+
+Between and before their lines others can stand: of the loader, of libraries, of the shell's start,
+of sudo, ssh and the login. They say nothing of the fabric; ``is_foreign`` is the one list of them.
 """
 
 from __future__ import annotations
@@ -24,7 +27,63 @@ description has 64."""
 _OVERLONG = re.compile(rf"[^\n]{{{LONGEST_LINE + 1}}}")
 _DIGITS = re.compile(r"\d{65}")
 """More digits than any field holds; the longest text field, a node's description, has 64."""
-_NOISE = re.compile(r"(?:ibwarn: \[\d+\] |\S+\.c:\d+; )")
+_NOISE = re.compile(r"(?:ibwarn: \[\d+\] |\S+\.c:\d+; |DR path slid )")
+_PROMPTS = (
+    r"(?:\([\w.-]+\) )?\[[\w.-]+@[\w.-]+ [^\]]*\][#$] ?.*",  # [root@mgmt01 ~]# ibnetdiscover
+    r"[\w.-]+@[\w.-]+:[^#$>]*[#$>] ?.*",  # admin@mgmt01:~$ ibnetdiscover
+    r"[\w.-]+:[~/][^\s#>]* ?[#>] ?.*",  # SUSE: mgmt01:~ # ibnetdiscover
+    r"[\w.-]+(?: \[[^\]]*\])?(?: \([^)]*\))? ?[#>$] ?",  # a switch's
+)
+_LOADER = (
+    r"(?:ERROR: )?ld\.so: .*",
+    r"\S+: \S+\.so\S*: no version information available \(required by .*",
+)
+_LIBRARIES = (r"lib(?:ibverbs|ibumad|ibmad|rdmacm|mlx[45]|nl\S*): [Ww]arning.*",)
+_SHELL = (
+    r"\S*: (?:line \d+: )?warning: setlocale: .*",
+    r"perl: warning: .*",
+    r"\s+(?:LC_\w+|LANG(?:UAGE)?) = .*",
+    r"\s+are supported and installed on your system\.",
+    r"(?:stty|mesg|tput): .*",
+    r"TERM environment variable not set\.",
+    r"\S*: cannot set terminal process group .*",
+    r"\S*: no job control in this shell",
+    r"\S*: cannot find name for (?:group|user) ID \d+",
+    r"Could not chdir to home directory .*",
+    r"(?:\S*/)?xauth: .*",
+    r"manpath: .*",
+)
+_LOGIN = (
+    r"sudo: (?:unable to resolve host|setrlimit\(\w+\):) .*",
+    r"Warning: Permanently added .* to the list of known hosts\.",
+    r"Connection to \S+ closed\.",
+    r"\*\* (?:WARNING: connection is not using a post-quantum|This session may be vulnerable).*",
+    r"\*\* The server may need to be upgraded\. .*",
+    r"Last (?:failed )?login: .*",
+    r"There (?:was|were) \d+ failed login attempts? since .*",
+    r"You have (?:new )?mail.*",
+    r"=~=.*PuTTY log.*",
+)
+_SIMULATOR = (r"ibwarn: \[\d+\] sim_connect: attached as client .*",)
+"""What libumad2sim, the simulated fabric of the lab, says when a tool starts."""
+
+_FOREIGN = re.compile("|".join((*_PROMPTS, *_LOADER, *_LIBRARIES, *_SHELL, *_LOGIN, *_SIMULATOR)))
+_OF_A_TOOL = re.compile(
+    r"0x[0-9a-f]|==|\[ *\d|[\"']|\blid\b|dump|cannot|can't|could ?n.t|unable|not found|denied"
+    r"|invalid|no such|no answer",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(r"\s*+(?:[*#=|+_~-]{3,}|[*#|] .*|[A-Za-z][^\d:=]*[.!]?)\s*")
+BOM = "\ufeff"
+"""Byte order mark, as editors and PowerShell write it before the text."""
+
+SAVE_AS_UTF8 = "save it as UTF-8 (PowerShell's > writes UTF-16; ... | Out-File -Encoding utf8)"
+_BOM_NAME = "byte order mark"
+_END = 1 << 14
+"""Bytes at each end of an output among which foreign lines are counted."""
+_SNIFFED = 512
+_UTF16 = ("\udcff\udcfe", "\udcfe\udcff")
+"""Its byte order mark where it was decoded as UTF-8 with surrogates."""
 
 
 _TROUBLE = re.compile(
@@ -43,6 +102,7 @@ class ErrorLine:
         text: as printed, without edge blanks.
         message: the same without the number of the process, which differs from run to run.
         failed: the line says that a query got no answer.
+        foreign: the line is from outside the tool, see ``is_foreign``.
         route: output ports of the directed route it names, hop by hop from the sweep's own node;
             empty where it names none.
     """
@@ -51,6 +111,7 @@ class ErrorLine:
     text: str
     message: str
     failed: bool
+    foreign: bool = False
     route: tuple[int, ...] = ()
 
 
@@ -66,8 +127,10 @@ def error_lines(text: str) -> tuple[ErrorLine, ...]:
             continue
         route = _ROUTE.search(words)
         hops = () if route is None else tuple(map(int, route[1].split(",")[1:]))
-        message, failed = _PROCESS.sub("", words), _TROUBLE.search(words) is not None
-        found.append(ErrorLine(number, words, message, failed, hops if failed else ()))
+        foreign = is_foreign(line)
+        failed = not foreign and _TROUBLE.search(words) is not None
+        message = _PROCESS.sub("", words)
+        found.append(ErrorLine(number, words, message, failed, foreign, hops if failed else ()))
     return tuple(found)
 
 
@@ -82,6 +145,56 @@ def is_noise(line: str) -> bool:
     ``ibwarn: [pid] ...`` and ``src/query_smp.c:199; umad (...) bad status 110; ...``.
     """
     return _NOISE.match(line) is not None
+
+
+def is_foreign(line: str) -> bool:
+    """True for a line from outside the tool: loader, library, shell, sudo, ssh, login, prompt."""
+    return len(line) <= LONGEST_LINE and _FOREIGN.fullmatch(line.removeprefix(BOM)) is not None
+
+
+def is_banner(line: str) -> bool:
+    """True for words that can be a login's, where no line of the tool was met yet.
+
+    ``Authorized users only!`` or a ruler. Nothing that a tool prints may be taken for one, so
+    numbers, quotes and words of failure are none.
+    """
+    return (
+        len(line) <= LONGEST_LINE
+        and _WORDS.fullmatch(line) is not None
+        and _OF_A_TOOL.search(line) is None
+        and _TROUBLE.search(line) is None
+    )
+
+
+def foreign_lines(output: bytes) -> tuple[str, ...]:
+    """The lines from outside the tool at both ends of an output, in order."""
+    ends = output if len(output) <= 2 * _END else output[:_END] + b"\n" + output[-_END:]
+    text = ends.decode("utf-8", "replace")
+    found = [line for line in map(str.strip, text.removeprefix(BOM).split("\n")) if line]
+    named = (_BOM_NAME,) if text.startswith(BOM) else ()
+    return (*named, *filter(is_foreign, found))
+
+
+def plain(tool: str, text: str) -> str:
+    """The text without a byte order mark.
+
+    Raises:
+        ParseError: it is UTF-16, of which no line can be read.
+    """
+    head = text[:_SNIFFED]
+    if head.startswith(_UTF16) or _is_mostly(head.count("\0"), len(head)):
+        raise ParseError(tool, f"the text is UTF-16; {SAVE_AS_UTF8}")
+    return text.removeprefix(BOM)
+
+
+def is_utf16(head: bytes) -> bool:
+    """True for the first bytes of a text of two bytes a character."""
+    return head.startswith((b"\xff\xfe", b"\xfe\xff")) or _is_mostly(head.count(0), len(head))
+
+
+def _is_mostly(zeros: int, size: int) -> bool:
+    """Every other character of UTF-16 is a zero where the text is ASCII."""
+    return size > 1 and 3 * zeros > size
 
 
 def refuse_overlong(tool: str, text: str) -> None:
@@ -119,8 +232,17 @@ def bounded(value: str | int, allowed: range, what: str) -> int:
     return number
 
 
-def numbered(tool: str, text: str) -> Iterator[tuple[int, str]]:
+def numbered(
+    tool: str, text: str, begins: re.Pattern[str] | None = None
+) -> Iterator[tuple[int, str]]:
     """Yield the lines of an output with their 1-based numbers, without line ends.
+
+    Lines from outside the tool are left out, and words before the first line of the tool.
+
+    Args:
+        tool: whose output it is.
+        text: the output.
+        begins: matches the first line of the tool; None where it is not known how that begins.
 
     Raises:
         ParseError: nothing was printed, the tool says that it failed, a number is longer than any
@@ -131,7 +253,7 @@ def numbered(tool: str, text: str) -> Iterator[tuple[int, str]]:
         raise ParseError(
             tool, "nothing was printed; its stderr and exit code say why, then run it again"
         )
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    lines = [line.removesuffix("\r") for line in plain(tool, text).split("\n")]
     for number, line in enumerate(lines, 1):
         if is_error(line):
             raise ParseError(
@@ -142,11 +264,15 @@ def numbered(tool: str, text: str) -> Iterator[tuple[int, str]]:
                 text=line,
             )
     refuse_overlong(tool, text)
-    if lines[-1]:
+    if lines[-1] and not is_foreign(lines[-1]):
         raise ParseError(
             tool,
             "the last line is cut (no line end); run it again",
             line=len(lines),
             text=lines[-1],
         )
-    yield from enumerate(lines[:-1], 1)
+    begun = begins is None
+    for number, line in enumerate(lines[:-1], 1):
+        begun = begun or (begins is not None and begins.match(line) is not None)
+        if not is_foreign(line) and (begun or not is_banner(line)):
+            yield number, line

@@ -15,7 +15,7 @@ import re
 
 from ibaccept.fabric.model import PORT_NUMBERS, Guid, Lid, NodeType
 from ibaccept.parse import ParseError
-from ibaccept.parse.diags import bounded, refuse_overlong
+from ibaccept.parse.diags import bounded, plain, refuse_overlong
 from ibaccept.parse.ibnetdiscover import NodeRecord, PortRecord, Topology
 
 TOOL = ".lst"
@@ -68,6 +68,7 @@ def parse(text: str) -> Topology:
         ParseError: a line that is not understood, no cable at all, or two lines that contradict
             each other about a port or a node.
     """
+    text = plain(TOOL, text)
     refuse_overlong(TOOL, text)
     nodes: dict[Guid, tuple[_End, int]] = {}
     ports: dict[Guid, dict[int, PortRecord]] = {}

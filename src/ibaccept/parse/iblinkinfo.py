@@ -34,7 +34,15 @@ from ibaccept.fabric.model import (
     Width,
 )
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import bounded, refuse_overlong
+from ibaccept.parse.diags import (
+    bounded,
+    is_banner,
+    is_error,
+    is_foreign,
+    is_noise,
+    plain,
+    refuse_overlong,
+)
 
 TOOL = "iblinkinfo"
 
@@ -105,8 +113,7 @@ _REMOTE = re.compile(
     r'(?:0x([0-9a-fA-F]{1,16})\s+)?(\d+)\s+(\d+)\[\s*(\d*)\s*\] "(.*)" \(([^"]*)\)\Z'
 )
 _NO_REMOTE = re.compile(r'\[\s*\] "" \( \)\Z|"Port not available"\Z')
-_NOISE = re.compile(r"ibwarn: \[|\S+\.c:\d+; |DR path slid |#")
-_FAILED = re.compile(r"(?:iblinkinfo: )?(?:iberror|ibpanic): |Failed to |discover failed")
+_FAILED = re.compile(r"Failed to |discover failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,7 @@ def parse(text: str) -> LinkInfo:
     Raises:
         ParseError: a line that is not understood or is cut, or no row at all.
     """
+    text = plain(TOOL, text)
     refuse_overlong(TOOL, text)
     rows: list[LinkRow] = []
     warnings: list[ParseWarning] = []
@@ -146,7 +154,7 @@ def parse(text: str) -> LinkInfo:
                 row = _under(row, header)
                 first = first or row
             rows.append(row)
-        elif _FAILED.match(line):
+        elif is_error(line) or _FAILED.match(line):
             raise ParseError(
                 TOOL,
                 "the sweep failed; see that the HCA's port is active and that the user may open "
@@ -154,7 +162,7 @@ def parse(text: str) -> LinkInfo:
                 line=number,
                 text=line,
             )
-        elif _NOISE.match(line):
+        elif _is_noise(line, begun=bool(rows) or header is not None):
             warnings.append(ParseWarning(number, line))
         else:
             raise ParseError(
@@ -167,6 +175,15 @@ def parse(text: str) -> LinkInfo:
             "and look at its error text",
         )
     return LinkInfo(tuple(rows), tuple(warnings))
+
+
+def _is_noise(line: str, *, begun: bool) -> bool:
+    return (
+        line.startswith("#")
+        or is_noise(line)
+        or is_foreign(line)
+        or (not begun and is_banner(line))
+    )
 
 
 def _header(match: re.Match[str]) -> _Header:

@@ -34,6 +34,7 @@ from ibaccept.parse.diags import LONGEST_LINE, bounded, is_noise, numbered
 
 TOOL = "ibqueryerrors"
 
+_BEGINS = re.compile(r"(?:Errors|Data Counters) for |##| +GUID ")
 _HEADER = re.compile(
     r'(?P<mode>Errors|Data Counters) for (?:0x(?P<guid>[0-9a-fA-F]{1,16}) )?"(?P<name>.*)"\s*\Z'
 )
@@ -283,7 +284,7 @@ def parse(text: str) -> QueryErrors:
             or it counts other bad nodes and ports than are listed (lines are missing).
     """
     reader = _Reader()
-    for number, line in numbered(TOOL, text):
+    for number, line in numbered(TOOL, text, _BEGINS):
         if line.strip():
             reader.take(number, line)
     if not reader.nodes and not reader.trailer:

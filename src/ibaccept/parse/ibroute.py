@@ -22,7 +22,7 @@ import numpy as np
 from ibaccept.fabric.lft import NO_ENTRY, SwitchTable, TableRow
 from ibaccept.fabric.model import Guid
 from ibaccept.parse import ParseError
-from ibaccept.parse.diags import LONGEST_LINE
+from ibaccept.parse.diags import LONGEST_LINE, is_banner, is_foreign, is_noise
 from ibaccept.parse.lft import Section, SectionHead, build_table, head_of, void_by_stderr
 from ibaccept.parse.lft_rows import Dump, Ints, Text, decimals, lids_of
 
@@ -37,8 +37,8 @@ _HEADER = re.compile(
 _TRAILER = re.compile(r"(\d{1,9}) (?:valid )?lids dumped ?\Z")
 _TITLES = ("Lid  Out   Destination", "Port     Info")
 _ERROR = re.compile(r"(?:.*: )?iberror: failed: .+|ibpanic: .+|SubnGet\(.*\) failed.*")
-_WARNING = re.compile(r"ibwarn: \[\d+\] .+")
 _AFTER_PORT = (int.from_bytes(b" \n", "little"), int.from_bytes(b" :", "little"))
+_END = ord("\n")
 
 
 def parse(text: Text, stderr: str = "") -> tuple[SwitchTable, ...]:
@@ -108,9 +108,11 @@ def _before_tables(dump: Dump, stop: int) -> tuple[list[str], bool]:
             return warnings, True
         if _ERROR.fullmatch(line):
             raise dump.error(start, "the tool failed; see its message")
-        if line and not _WARNING.fullmatch(line):
+        if not line or is_foreign(line) or (not warnings and is_banner(line)):
+            continue
+        if not is_noise(line):
             raise dump.error(start, "not the header of a forwarding table")
-        warnings += filter(None, [line])
+        warnings.append(line)
     return warnings, False
 
 
@@ -200,11 +202,11 @@ def _other_lines(dump: Dump, others: Ints, notes: list[str], warnings: list[str]
     trailer: int | None = None
     for start in others.tolist():
         line = dump.line(start).strip()
-        if not line or line in _TITLES:
+        if not line or line in _TITLES or is_foreign(line):
             continue
         if (match := _TRAILER.match(line)) and trailer is None:
             trailer = int(match.group(1))
-        elif _WARNING.fullmatch(line) or line.startswith("SubnGet("):
+        elif is_noise(line) or line.startswith("SubnGet("):
             warnings.append(line)
         elif _ERROR.fullmatch(line):
             notes.append(line)
@@ -218,7 +220,8 @@ def _rows(dump: Dump, rows: Ints, head: SectionHead) -> Section:
     lids, good = lids_of(words)
     ports, decimal = decimals(words, 3)
     good &= decimal
-    good &= (words[:, 5] == _AFTER_PORT[0]) | (words[:, 5] == _AFTER_PORT[1])
+    # Editors and mail strip the blank at the end of a row of -n.
+    good &= np.isin(words[:, 5], _AFTER_PORT) | (words[:, 5] & 0xFF == _END)
     if not good.all():
         raise dump.error(int(rows[~good][0]), "not a row of a forwarding table")
     inside = (lids >= head.first) & (lids <= head.top)

@@ -24,7 +24,15 @@ from dataclasses import dataclass, field
 
 from ibaccept.fabric.model import LIDS, LMCS, PORT_NUMBERS, UNICAST_LIDS, Guid, Lid
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import bounded, is_error, is_noise, refuse_overlong
+from ibaccept.parse.diags import (
+    bounded,
+    is_banner,
+    is_error,
+    is_foreign,
+    is_noise,
+    plain,
+    refuse_overlong,
+)
 
 TOOL = "ibstat"
 
@@ -152,19 +160,20 @@ def parse(text: str) -> IbStat:
     """
     cas: list[_OpenCa] = []
     problems: list[ParseWarning] = []
+    text = plain(TOOL, text)
     refuse_overlong(TOOL, text)
     lines = text.split("\n")
     if _LAST.match(lines[-1]):
         lines.append("")
     for number, raw in enumerate(lines[:-1], 1):
         line = raw.rstrip()
-        if not line:
+        if not line or is_foreign(line) or (not cas and is_banner(line)):
             continue
         if is_error(line) or is_noise(line):
             problems.append(ParseWarning(number, line))
         else:
             _take(cas, number, line)
-    if lines[-1].strip():
+    if lines[-1].strip() and not is_foreign(lines[-1]):
         problems.append(ParseWarning(len(lines), lines[-1]))
     if not cas:
         why = f": {problems[0].text}" if problems else "; does this host have an HCA?"

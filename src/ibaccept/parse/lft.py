@@ -14,6 +14,7 @@ import numpy as np
 
 from ibaccept.fabric.lft import NO_ENTRY, SwitchTable, TableLines, TableRow, frozen
 from ibaccept.fabric.model import UNICAST_LIDS, Guid
+from ibaccept.parse.diags import is_banner, is_foreign
 from ibaccept.parse.lft_rows import Ints
 
 LFT_BLOCK = 64
@@ -192,10 +193,6 @@ def _lines(rows: Section) -> TableLines | None:
     )
 
 
-_HARMLESS = re.compile(r"ibwarn: \[\d+\] sim_connect: attached as client .*")
-"""What libumad2sim (the simulated fabric of the lab) says when a tool starts."""
-
-
 _NAMED = re.compile(r"GUID (0x[0-9a-fA-F]+)")
 
 
@@ -209,7 +206,8 @@ def void_by_stderr(
 
     dump_fts prints the previous block again after a failed MAD and exits 0; only the lines on
     standard error tell. A line that names the GUID or the address of a switch voids that table,
-    any other line voids all.
+    any other line voids all. Lines from outside the tool, and words before its first line, say
+    nothing.
 
     Args:
         tool: whose output it is.
@@ -219,13 +217,15 @@ def void_by_stderr(
     """
     everyone = {table.guid for table in tables}
     doubts: dict[Guid, str] = {}
-    for line in filter(None, map(str.strip, stderr.splitlines())):
-        if _HARMLESS.fullmatch(line):
+    begun = False
+    for line in filter(str.strip, stderr.splitlines()):
+        if is_foreign(line) or (not begun and is_banner(line)):
             continue
+        begun = True
         named = {Guid.parse(text) for text in _NAMED.findall(line)}
         named |= {addresses[at] for at in _ADDRESSED.findall(line) if at in addresses}
         for guid in named & everyone or everyone:
-            doubts[guid] = line
+            doubts[guid] = line.strip()
     return tuple(
         table.voided(
             f"table of {table.label} not usable: {tool} reported {doubts[table.guid]!r}; "

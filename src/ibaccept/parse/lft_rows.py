@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ibaccept.fabric.lft import NO_ENTRY, Bools, Bytes
 from ibaccept.parse import ParseError
+from ibaccept.parse.diags import BOM, SAVE_AS_UTF8, is_utf16
 
 Ints = NDArray[np.int64]
 Text = bytes | bytearray | memoryview | mmap.mmap | NDArray[np.uint8]
@@ -33,6 +34,7 @@ def _pairs(firsts: str, seconds: str, value: Callable[[str], int]) -> Ints:
     return values
 
 
+_BOM = BOM.encode()
 _HEX = "0123456789abcdefABCDEF"
 _DEC = "0123456789"
 _HEX_HIGH = _pairs(_HEX, _HEX, lambda two: int(two, 16) << 8)
@@ -43,12 +45,21 @@ _0X = 0x7830  # "0x" as a little-endian uint16
 
 
 class Dump:
-    """The text of a dump as an array of bytes, with what the readers of rows need."""
+    """The text of a dump as an array of bytes, with what the readers of rows need.
+
+    Raises:
+        ParseError: the text is UTF-16.
+    """
 
     def __init__(self, tool: str, text: Text) -> None:
         self.tool = tool
         raw = np.frombuffer(text, dtype=np.uint8)
+        if is_utf16(raw[:512].tobytes()):
+            raise ParseError(tool, f"the text is UTF-16; {SAVE_AS_UTF8}")
         searched: object = text
+        if raw[: len(_BOM)].tobytes() == _BOM:
+            raw = raw[len(_BOM) :]
+            searched = raw.tobytes()
         if bool((raw[: 1 << 16] == ord("\r")).any()):
             raw = raw[raw != ord("\r")]
             searched = raw.tobytes()

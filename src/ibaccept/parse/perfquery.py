@@ -24,6 +24,7 @@ from ibaccept.parse.diags import ROW, bounded, is_noise, numbered
 
 TOOL = "perfquery"
 
+_BEGINS = re.compile(r"# ")
 ALL_PORTS = 255
 """Port number of a block that sums over all ports of the node; never to be judged as a port."""
 
@@ -156,7 +157,7 @@ def _any(text: str) -> list[_Block]:
         ParseError: as ``parse``.
     """
     blocks: list[_Block] = []
-    for number, line in numbered(TOOL, text):
+    for number, line in numbered(TOOL, text, _BEGINS):
         if line.startswith("# "):
             blocks.append(_Block(number, line.rstrip()))
         elif blocks and blocks[-1].empty and _HEADER.match(blocks[-1].text + " " + line.strip()):

@@ -29,6 +29,7 @@ from ibaccept.parse.diags import is_error, is_noise, numbered
 
 TOOL = "saquery"
 
+_BEGINS = re.compile(r"Is\w+ ports|.* dump:")
 BLOCK_ROWS = 64
 """Forwarding entries of one block."""
 
@@ -120,7 +121,7 @@ def _records(text: str) -> tuple[tuple[Record, ...], tuple[str, ...]]:
     records: list[_Open] = []
     sections: list[str] = []
     _check_sa(text)
-    for number, line in numbered(TOOL, text):
+    for number, line in numbered(TOOL, text, _BEGINS):
         words = line.strip()
         kind = _KIND.match(words)
         if not words or is_noise(line):
@@ -227,7 +228,7 @@ def parse_lftr(text: str) -> LftBlock:
     lid = block = header = None
     rows: dict[int, int] = {}
     _check_sa(text)
-    for number, line in numbered(TOOL, text):
+    for number, line in numbered(TOOL, text, _BEGINS):
         words = line.strip()
         pair = _PAIR.match(line)
         row = _ROW.match(line)

@@ -19,6 +19,7 @@ from ibaccept.parse.diags import is_noise, numbered
 
 TOOL = "sminfo"
 
+_BEGINS = re.compile(r"sminfo: ")
 _ROW = re.compile(
     r"sminfo: sm lid (?P<lid>0x[0-9a-fA-F]+|\d+) sm guid (?P<guid>0x[0-9a-fA-F]{1,16}), "
     r"activity count (?P<activity>\d+) priority (?P<priority>\d+)"
@@ -78,7 +79,7 @@ def parse(text: str) -> SmInfo:
             text=text.split("\n")[number - 1],
         )
     found: SmInfo | None = None
-    for number, line in numbered(TOOL, text):
+    for number, line in numbered(TOOL, text, _BEGINS):
         if not line.strip() or is_noise(line):
             continue
         match = _ROW.match(line)

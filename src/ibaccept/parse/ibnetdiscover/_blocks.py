@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from ibaccept.fabric.model import Guid, NodeType, Speed
 from ibaccept.fabric.wording import reasons
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import refuse_overlong
+from ibaccept.parse.diags import is_banner, is_error, is_foreign, is_noise, plain, refuse_overlong
 from ibaccept.parse.ibnetdiscover._records import (
-    NOISE,
     TOOL,
     TYPES,
     NodeRecord,
@@ -38,7 +37,8 @@ _HEADER = re.compile(
 )
 _PORT = re.compile(
     r"\[(\d+)\](?:\[ext (\d+)\])?\s*((?:\([^()]*\))*)\s*"
-    r'"([^"]*)"\s*\[(\d+)\](?:\[ext \d+\])?\s*(?:\(([^()]*)\))?\s*(?:#\s*(.*))?\Z'
+    r'"([^"]*)"\s*\[(\d+)\](?:\[ext \d+\])?\s*(?:\(([^()]*)\))?\s*'
+    r"(?:(\d+x)([A-Z]+\d*)\s*)?(?:#\s*(.*))?\Z"  # a net file of ibsim can have the rate alone
 )
 _LINK = re.compile(
     r'(?:lid (\d+) lmc (\d+) )?"(.*)" lid (\d+) (?:(\d+x|\?\?)([A-Z]+\d*|\?\?\?))'
@@ -46,7 +46,6 @@ _LINK = re.compile(
 )
 _INITIATED = re.compile(r"# Initiated from node (\S+) port")
 _SECTION = re.compile(r"Chassis \d+(?: \(guid 0x[0-9a-fA-F]+\))?\Z|Hostname: |Non-Chassis Nodes\Z")
-_FAILED = re.compile(r"(?:ibnetdiscover: )?(?:iberror|ibpanic): ")
 _GUID_KEYS = {
     "switchguid": NodeType.SWITCH,
     "caguid": NodeType.CA,
@@ -85,9 +84,11 @@ class _Reader:
         self.block = _Block()
 
     def read(self, text: str) -> Topology:
+        text = plain(TOOL, text)
         refuse_overlong(TOOL, text)
-        whole = text.endswith("\n")
-        number, last = 0, ""
+        last = text.rsplit("\n", 1)[-1]
+        whole = not last or is_foreign(last)
+        number = 0
         lines = text.split("\n")
         for number, raw in enumerate(lines, 1):
             last = raw.replace("\r", "").strip()
@@ -111,7 +112,7 @@ class _Reader:
         return Topology(tuple(self.nodes), self.initiated, tuple(self.warnings))
 
     def line(self, number: int, line: str, *, ended: bool) -> None:
-        if line.startswith("["):
+        if line.startswith("[") and not is_foreign(line):
             self.port(number, line, ended=ended)
         elif not line:
             # an empty line between the id lines and the header would lose the ids
@@ -123,7 +124,7 @@ class _Reader:
             self.identity(match)
         elif match := _HEADER.match(line):
             self.header(number, line, match, ended=ended)
-        elif _FAILED.match(line):
+        elif is_error(line):
             raise ParseError(
                 TOOL,
                 "the sweep failed; see that the HCA's port is active and that the user may open "
@@ -133,10 +134,15 @@ class _Reader:
             )
         elif _SECTION.match(line):
             self.close()
-        elif NOISE.match(line):
+        elif is_noise(line) or is_foreign(line) or (not self.begun and is_banner(line)):
             self.warnings.append(ParseWarning(number, line))
         else:
             raise ParseError(TOOL, "this line is not understood", line=number, text=line)
+
+    @property
+    def begun(self) -> bool:
+        """A line of the tool was met."""
+        return bool(self.nodes or self.block.ids or self.block.header or self.initiated)
 
     def comment(self, line: str) -> None:
         if match := _INITIATED.match(line):
@@ -166,7 +172,11 @@ class _Reader:
             if key not in ids:
                 continue
             value, more = ids[key]
-            if expected is not kind or read_guid(value) != guid:
+            own = read_guid(value)
+            if more and own == read_guid(ids.get("sysimgguid", ("", None))[0]):
+                # ibdiagnet prints the box's GUID there, and the chip's own in brackets
+                own = guid if guid in {own, read_guid(more)} else own
+            if expected is not kind or own != guid:
                 raise ParseError(
                     TOOL,
                     f"the block began with {key}=0x{value}, but its header is of another node: "
@@ -246,12 +256,13 @@ def _port(kind: NodeType, number: int, line: str, *, ended: bool) -> PortRecord:
     match = _PORT.match(line)
     if match is None:
         raise ParseError(TOOL, "this port line is not understood", line=number, text=line)
-    port, ext, groups, peer_id, peer_port, peer_port_guid, comment = match.groups()
+    port, ext, groups, peer_id, peer_port, peer_port_guid, *rate, comment = match.groups()
     labels = groups[1:-1].split(")(") if groups else []
     # a CA prints its port GUID last; ibdiagnet prints a label before it
     guid = read_guid(labels.pop()) if labels and kind is not NodeType.SWITCH else None
     label = ext or (labels[-1] if labels else None)
-    lid = lmc = name = peer_lid = width = speed = None
+    lid = lmc = name = peer_lid = None
+    width, speed = rate
     if comment is not None:
         link = _LINK.match(comment)
         if link is None or (link[1] is None) is not (kind is NodeType.SWITCH):

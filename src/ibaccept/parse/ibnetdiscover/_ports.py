@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from ibaccept.fabric.model import Guid, NodeType
 from ibaccept.parse import ParseError, ParseWarning
-from ibaccept.parse.diags import refuse_overlong
+from ibaccept.parse.diags import is_banner, is_foreign, is_noise, plain, refuse_overlong
 from ibaccept.parse.ibnetdiscover._records import (
-    NOISE,
     TOOL,
     TYPES,
     ListedPort,
@@ -40,6 +39,7 @@ def parse_ports(text: str) -> PortListing:
     Raises:
         ParseError: a line that is not understood, or no row at all.
     """
+    text = plain(TOOL, text)
     refuse_overlong(TOOL, text)
     rows: list[ListedPort] = []
     warnings: list[ParseWarning] = []
@@ -52,7 +52,7 @@ def parse_ports(text: str) -> PortListing:
                 rows.append(_row(number, match))
             except ValueError as error:
                 raise ParseError(TOOL, str(error), line=number, text=line) from None
-        elif NOISE.match(line):
+        elif is_noise(line) or is_foreign(line) or (not rows and is_banner(line)):
             warnings.append(ParseWarning(number, line.rstrip()))
         else:
             raise ParseError(TOOL, "this row of -p is not understood", line=number, text=line)

@@ -23,14 +23,6 @@ from ibaccept.parse.diags import bounded
 
 TOOL = "ibnetdiscover"
 
-NOISE = re.compile(
-    r"=~=.*PuTTY log"  # first line of a PuTTY log
-    r"|ibwarn: \["  # a timeout, or a MAD that was not answered
-    r"|\S+\.c:\d+; "  # the same from libibnetdisc and libibmad
-    r"|DR path slid "  # progress of -s and -v
-    r"|[\w.-]+(?: \[[^\]]*\])?(?: \([^)]*\))?\s*[#>$]\s*\Z"  # a switch's or a host's prompt
-    r"|\[?[\w.-]+@[\w.-]+[^\"]*[#$>](?:\s*(?:sudo )?ibnetdiscover[^\"]*)?\s*\Z"  # a shell's
-)
 TYPES = {
     "Switch": NodeType.SWITCH,
     "Ca": NodeType.CA,

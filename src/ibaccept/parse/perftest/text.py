@@ -52,6 +52,7 @@ _NOISE = re.compile(
     r"\s*(?:Conflicting CPU frequency values detected: .*|WARNING: .*|Warning: .*"
     r"|Waiting for client rdma_cm QP to connect|Please run the same command with the IB/RoCE .*"
     r"|Requested mtu is higher than active mtu.*|Changing to active mtu.*"
+    r"|Increasing CQE polling batch to \d+|(?:Disabling|Enabling) dynamic polling"
     r"|Device not recognized to implement inline feature\. Disabling it)\s*"
 )
 
@@ -81,6 +82,7 @@ class _Reader:
         self.bidirectional = False
         self.unit: Unit | None = None
         self.cpu = False
+        self.in_head = True
         self.rows: list[BandwidthRow] = []
         self.settings: dict[str, str] = {}
         self.lids: dict[str, dict[Lid, None]] = {"local": {}, "remote": {}}
@@ -103,7 +105,7 @@ class _Reader:
                 self.lids[match["end"]][Lid(lid)] = None
         elif _GID.fullmatch(line):
             pass
-        elif self.unit is None and ":" in line:
+        elif self.in_head and ":" in line:
             self.set_settings(number, line)
         else:
             raise ParseError(TOOL, _not_understood(line), line=number, text=line)
@@ -116,6 +118,7 @@ class _Reader:
                 line=number, text=line,
             )  # fmt: skip
         self.title, self.verb = title, match["verb"]
+        self.in_head = True  # of the other end, where both print to one text
         self.bidirectional = match["bidirectional"] is not None
 
     def set_header(self, number: int, line: str, match: re.Match[str]) -> None:
@@ -126,6 +129,7 @@ class _Reader:
                 line=number, text=line,
             )  # fmt: skip
         self.unit, self.cpu = unit, cpu
+        self.in_head = False
 
     def row(self, number: int, line: str) -> BandwidthRow:
         if self.unit is None:
