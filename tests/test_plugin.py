@@ -4,14 +4,17 @@ One run against the lab makes a bundle; everything else judges that bundle again
 lab and shows the same code at work.
 """
 
+import errno
 import hashlib
 import importlib
 import json
 import os
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -949,3 +952,125 @@ def test_a_run_without_allure_pytest(judge):
     ran = judge(HEAD + HOSTS, "-p", "no:allure_pytest")
 
     assert ran.answer == (0, "ACCEPTED")
+
+
+# -- a folder that cannot be written, and runs that only show something ---------------------------
+
+
+def full(*_args, **_kwargs):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    ("entries", "code", "answer"),
+    [(HOSTS, 0, "ACCEPTED"), (HOSTS + PLANNED, 1, "NOT ACCEPTED")],
+    ids=["accepted", "not-accepted"],
+)
+def test_the_answer_is_printed_though_the_reports_cannot_be_written(
+    judge, site, monkeypatch, entries, code, answer
+):
+    monkeypatch.setattr("ibaccept.report.writer.tempfile.mkstemp", full)
+    ran = judge(HEAD + entries)
+    (run,) = (site.path / "reports").iterdir()
+
+    assert (ran.code, ran.lines[-1]) == (code, answer)
+    assert [line for line in ran.lines if line.startswith(("warning", "report", "orders"))] == [
+        f"warning: the reports could not be written to {run} (No space left on device); free space "
+        "or permissions, then judge the bundle again with --replay"
+    ]
+    assert not (site.path / "reports/latest").exists()
+    assert "Traceback" not in ran.errors + "\n".join(ran.lines)
+
+
+def test_the_answer_is_printed_though_another_report_cannot_be_written(judge):
+    ran = judge(HEAD + HOSTS, "--junitxml=/dev/full")
+
+    assert ran.answer == (0, "ACCEPTED")
+    assert [line for line in ran.lines if line.startswith("warning")] == [
+        "warning: a report could not be written: No space left on device"
+    ]
+    assert "Traceback" not in ran.errors + "\n".join(ran.lines)
+
+
+def test_a_look_that_cannot_be_recorded_is_no_bug(judge, monkeypatch):
+    monkeypatch.setattr("ibaccept.run.session.take_snapshot", full)
+    ran = judge(HEAD + HOSTS)
+
+    (verdict,) = ran.document["verdicts"]
+    assert [(f["found"], f["hint"]) for f in verdict["findings"]] == [
+        (
+            "the run's folder could not be written: No space left on device",
+            "free space or permissions, then run again",
+        )
+    ]
+    assert ran.answer == (1, "INCOMPLETE")
+    assert "Traceback" not in "\n".join(ran.lines)
+
+
+def test_a_folder_that_is_full_at_the_start_is_a_usage_error(judge, site, monkeypatch):
+    monkeypatch.setattr("ibaccept.run.session.keep_inputs", full)
+    ran = judge(HEAD + HOSTS)
+
+    said = ran.errors.strip().replace(f"{site.path}/", "")
+    assert ran.code == 4
+    assert re.sub(r"[0-9TZ-]+-small", "RUN", said) == (
+        "ERROR: reports/RUN could not be written (No space left on device); free space, or name "
+        "another folder with --reports=FOLDER"
+    )
+    assert list((site.path / "reports").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--help", "--version", "--fixtures", "--fixtures-per-test", "--markers", "--collect-only"],
+)
+def test_what_only_shows_something_leaves_no_folder(judge, site, option):
+    ran = judge(HEAD + HOSTS, option)
+
+    assert ran.code == 0
+    assert not (site.path / "reports").exists()
+    assert list(Path(tempfile.gettempdir()).glob("ibaccept-*/*-small")) == []
+
+
+def test_fixtures_are_shown_without_any_input(judge, site):
+    (site.path / "inventory/site.yaml").unlink()
+    ran = judge(HEAD + HOSTS, "--fixtures", replay=False)
+
+    assert ran.code == 0
+    assert any(line.startswith("snapshot -- ") for line in ran.lines)
+
+
+def test_a_run_leaves_no_lock(bundle):
+    assert sorted(path.name for path in bundle.iterdir()) == [
+        "allure-results",
+        "captures",
+        "index.html",
+        "inputs",
+        "junit.xml",
+        "punchlist.csv",
+        "run.json",
+        "verdicts.json",
+    ]
+    assert [path for path in bundle.rglob("*") if "lock" in path.name] == []
+
+
+def test_secrets_of_the_inventory_are_nowhere(judge, site, bundle):
+    """Not in the run's folder, the page, JUnit, Allure, nor on the terminal."""
+    text = (bundle / "inputs/inventory.yaml").read_text()
+    secrets = [f"s3cr3t{number}" for number in range(4)]
+    variables = (
+        "  vars:\n    ansible_password: s3cr3t0\n    ansible_become_pass: s3cr3t1  # s3cr3t2\n"
+        "    bmc_login: {user: admin, word: s3cr3t3}\n"
+    )
+    (site.path / "inventory/site.yaml").write_text(f"{text}\nplaces:\n  hosts:\n{variables}")
+    ran = judge(
+        HEAD + PLANNED + HOSTS,
+        *("--inventory=inventory/site.yaml", "--alluredir=own", "--junitxml=own.xml"),
+    )
+
+    files = [path for top in (ran.folder, site.path / "own") for path in top.rglob("*")]
+    texts = [path.read_text(errors="replace") for path in files if path.is_file()]
+    texts += [(site.path / "own.xml").read_text(), ran.errors, "\n".join(ran.lines)]
+    assert ran.outcomes == {"all-cabled": "fail", "hosts-4x-hdr": "pass"}
+    assert [secret for secret in secrets if any(secret in text for text in texts)] == []
+    assert "ansible_password: not copied" in (ran.folder / "inputs/inventory.yaml").read_text()

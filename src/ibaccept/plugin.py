@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Generator
 from datetime import UTC, datetime
 from functools import partial
@@ -22,14 +24,15 @@ from ibaccept.observe.snapshot import Snapshot
 from ibaccept.report.allure import VerdictResults, labels
 from ibaccept.report.meta import RunMeta
 from ibaccept.report.terminal import Told, closing_lines, failure_text
-from ibaccept.report.writer import point_latest, write_all
+from ibaccept.report.text import clean
+from ibaccept.report.writer import write_all
 from ibaccept.run.inputs import Inputs
 from ibaccept.run.items import Entry
 from ibaccept.run.loads import LoadLook
 from ibaccept.run.session import Given, Session, begin, ids_of, job_text, join
 from ibaccept.verdict import VERDICT, NotJudgedError, NotMetError, Outcome, Verdict
 from ibaccept.verdict.absence import NotSeen, NotSeenError
-from ibaccept.verdict.answer import NotRun
+from ibaccept.verdict.answer import NotRun, overall
 
 if TYPE_CHECKING:
     from ibaccept.lab.session import RunningLab
@@ -79,6 +82,12 @@ def _start_lab(name: str, backend: str) -> RunningLab:
     return Lab.start(name, backend=backend)
 
 
+SHOWS = ("help", "version", "showfixtures", "show_fixtures_per_test", "markers", "cacheshow")
+"""Options by which pytest prints something and runs no test."""
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EFBIG, errno.EIO}
+"""Errors of a folder that cannot be written; of the suite they say nothing."""
+
 RUN = pytest.StashKey[Session]()
 EVIDENCE = pytest.StashKey[Evidence]()
 ALLURE = pytest.StashKey[VerdictResults]()
@@ -86,9 +95,16 @@ ALLURE = pytest.StashKey[VerdictResults]()
 
 def _is_active(config: pytest.Config) -> bool:
     """True where this pytest run is about a fabric (and not about this package's own tests)."""
+    if _only_shows(config):
+        return False
     if any(SUITE in Path(arg.split("::")[0]).parts for arg in config.args):
         return True
     return any(option(config, name) for name in ("inventory", "lab", "replay"))
+
+
+def _only_shows(config: pytest.Config) -> bool:
+    """True where pytest only prints something and judges nothing."""
+    return any(config.getoption(name, None) for name in SHOWS)
 
 
 def _worker(config: pytest.Config) -> dict[str, Any] | None:
@@ -108,12 +124,10 @@ def pytest_configure(config: pytest.Config) -> None:
         elif hasattr(config, "workerinput"):
             raise InputError("this xdist worker was not told which run it belongs to")
         else:
-            run = begin(_given(config), _Progress(config))
-            if not config.getoption("collectonly"):
-                point_latest(run.run_dir)  # if this run is killed, there is no older answer
+            run = begin(_given(config), _Progress(config), reports=_no_reports(config))
     except IbacceptError as error:
         # Bad input; or a bundle that was changed, or a lab that cannot start: nothing was judged.
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError("\n".join(map(clean, str(error).split("\n")))) from None
     config.stash[RUN] = run
     if config.pluginmanager.hasplugin("allure_listener"):
         _complete_allure(config, run.info.fabric)
@@ -122,6 +136,15 @@ def pytest_configure(config: pytest.Config) -> None:
             config.addinivalue_line(
                 "markers", f"{mark}: asked for by {run.inputs.expectations.file}"
             )
+
+
+def _no_reports(config: pytest.Config) -> Path | None:
+    """With ``--collect-only`` a folder for the run that does not stay; else None."""
+    if not config.getoption("collectonly"):
+        return None
+    folder = tempfile.mkdtemp(prefix="ibaccept-")
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    return Path(folder)
 
 
 def _complete_allure(config: pytest.Config, fabric: str) -> None:
@@ -182,6 +205,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if not (isinstance(kind, type) and issubclass(kind, Expectation)):
         return
     run = metafunc.config.stash.get(RUN, None)
+    if run is None and _only_shows(metafunc.config):
+        metafunc.parametrize("entry", [], indirect=True)
+        return
     if run is None:
         raise pytest.UsageError(
             f"{metafunc.function.__name__} judges a fabric: give --inventory, --lab or --replay"
@@ -326,7 +352,12 @@ def pytest_runtest_makereport(
     evidence = item.stash.get(EVIDENCE, None)
     verdict = evidence.verdicts[-1] if evidence is not None and evidence.verdicts else None
     raised = call.excinfo.value if call.excinfo is not None else None
-    if report.failed and not isinstance(raised, NotMetError | NotJudgedError):
+    part = _unseen_part(raised)
+    if report.failed and part is not None:
+        verdict = entry.completer(item.nodeid)(unseen_verdict(part, entry.expected.ordered))
+        report.longrepr = failure_text(verdict, 100, heading=False)
+        report.when = "setup"
+    elif report.failed and not isinstance(raised, NotMetError | NotJudgedError):
         # A bug of the suite keeps its traceback; the entry was not judged, so it is no failure.
         verdict = _bug(entry, item.nodeid, raised)
         report.when = "setup"
@@ -346,9 +377,26 @@ def pytest_runtest_makereport(
         run = item.config.stash[RUN]
         report.user_properties.append((META_PROPERTY, json.dumps(_meta(run))))
         if ALLURE in item.config.stash:
-            is_bug = raised is not None and not isinstance(raised, NotMetError | NotJudgedError)
+            is_bug = (
+                raised is not None
+                and part is None
+                and not isinstance(raised, NotMetError | NotJudgedError)
+            )
             item.config.stash[ALLURE].judged(verdict, is_bug=is_bug)
     return report
+
+
+def _unseen_part(raised: BaseException | None) -> NotSeen | None:
+    """What could not be seen where a fixture raised (the look, the load runs), else None."""
+    if isinstance(raised, NotSeenError):
+        return raised.part
+    if isinstance(raised, IbacceptError):
+        return NotSeen("what the entry is about", str(raised))
+    if isinstance(raised, OSError) and raised.errno in FULL:
+        place = raised.filename or "the run's folder"
+        why = f"{place} could not be written: {raised.strerror}"
+        return NotSeen("what the entry is about", why, "free space or permissions, then run again")
+    return None
 
 
 def _bug(entry: Entry, nodeid: str, raised: BaseException | None) -> Verdict:
@@ -412,7 +460,6 @@ def pytest_sessionfinish(
         yield
         return
     if config.getoption("collectonly"):
-        shutil.rmtree(run.run_dir, ignore_errors=True)
         yield
         return
     ended = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -431,18 +478,25 @@ def pytest_sessionfinish(
     )
     order = {item: number for number, item in enumerate(ids_of(run))}
     verdicts = sorted(run.verdicts, key=lambda v: order.get(v.id, len(order)))
-    result = write_all(run.run_dir, verdicts, meta, _not_run(config, run))
-    for lock in (".look.lock", ".load.lock"):
-        (run.run_dir / lock).unlink(missing_ok=True)
+    not_run = _not_run(config, run)
+    result, problems = overall(verdicts, not_run), []
+    try:
+        write_all(run.run_dir, verdicts, meta, not_run)
+    except IbacceptError as error:
+        problems.append(str(error))
     if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}:
         worst = max(int(exitstatus), result.exit_code)
         session.exitstatus = pytest.ExitCode(worst)
-    yield
-    terminal = config.get_terminal_writer()
-    terminal.line()
-    for line in closing_lines(result, meta, colour=terminal.hasmarkup):
-        terminal.line(line)
-    terminal.flush()
+    try:
+        yield
+    except OSError as error:  # pytest's own reports, such as --junitxml
+        problems.append(f"{error.filename or 'a report'} could not be written: {error.strerror}")
+    finally:
+        terminal = config.get_terminal_writer()
+        terminal.line()
+        for line in closing_lines(result, meta, problems, colour=terminal.hasmarkup):
+            terminal.line(line)
+        terminal.flush()
 
 
 def _shown(config: pytest.Config, path: Path) -> Path:

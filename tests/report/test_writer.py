@@ -1,7 +1,9 @@
 """Writing a run's folder: all files, whole or not at all, and ``latest``."""
 
+import errno
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -81,14 +83,33 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
     assert (path.read_text(), files(tmp_path)) == ("old", ["junit.xml"])
 
 
-def test_latest_moves_forward_only(run_dir, verdicts, meta):
-    newer = run_dir.with_name("2026-12-01T101603Z-hall-3")
+def test_latest_is_the_run_that_was_written_last(run_dir, verdicts, meta):
+    """Also after one run whose clock was ahead."""
+    ahead = run_dir.with_name("2027-12-01T101603Z-hall-3")
     targets = []
-    for folder in (run_dir, newer, run_dir):
+    for folder in (run_dir, ahead, run_dir):
         write_all(folder, verdicts, meta, {})
         targets.append(str((run_dir.parent / "latest").readlink()))
 
-    assert targets == [run_dir.name, newer.name, newer.name]
+    assert targets == [run_dir.name, ahead.name, run_dir.name]
+
+
+def test_a_run_that_could_not_be_written_is_not_the_latest(run_dir, verdicts, meta, monkeypatch):
+    write_all(run_dir, verdicts, meta, {})
+    later = run_dir.with_name("2026-12-01T101603Z-hall-3")
+    monkeypatch.setattr(
+        writer.tempfile, "mkstemp", Mock(side_effect=OSError(errno.ENOSPC, "No space left"))
+    )
+
+    with pytest.raises(IbacceptError) as caught:
+        write_all(later, verdicts, meta, {})
+
+    assert str(caught.value) == (
+        f"the reports could not be written to {later} (No space left), {run_dir.parent}/latest is "
+        f"still {run_dir.name}; free space or permissions, then judge the bundle again with "
+        "--replay"
+    )
+    assert (run_dir.parent / "latest").readlink() == Path(run_dir.name)
 
 
 def test_a_dangling_latest_is_replaced(run_dir, verdicts, meta):

@@ -35,7 +35,6 @@ def capture(options: argparse.Namespace) -> int:
     run_dir = new_run_dir(path_of(options, "reports"), info)
     keep_inputs(run_dir, inputs, info)
     snapshot = take_snapshot(run_dir, inputs, ssh_config=ssh_config, progress=complain)
-    (run_dir / ".look.lock").unlink(missing_ok=True)
     say(str(run_dir))
     parts = snapshot.unseen()
     unseen = dict.fromkeys(f"{part.what} could not be seen: {part.reason}" for part in parts)

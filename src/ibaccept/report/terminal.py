@@ -272,8 +272,16 @@ def not_run_lines(not_run: Mapping[str, NotRun]) -> list[str]:
     return [f"not run ({clean(why)}): {', '.join(names)}" for why, names in reasons.items()]
 
 
-def closing_lines(result: Result, meta: RunMeta, *, colour: bool = False) -> list[str]:
+def closing_lines(
+    result: Result, meta: RunMeta, unwritten: Sequence[str] = (), *, colour: bool = False
+) -> list[str]:
     """The site's answer, to be the last lines of the terminal.
+
+    Args:
+        result: the answer.
+        meta: the run.
+        unwritten: why reports could not be written, a sentence each; empty where all were.
+        colour: put ANSI colours in.
 
     Returns:
         Warnings, entries not run, counts, the path of the report; the last line is the answer.
@@ -284,7 +292,10 @@ def closing_lines(result: Result, meta: RunMeta, *, colour: bool = False) -> lis
     lines.append(f"{clean(meta.fabric)}: {counts_text(result)}")
     if meta.replayed:
         lines.append(f"judged again: {clean(meta.replayed)}; nothing was looked at")
-    lines.append(f"orders: {clean(str(meta.run_dir / 'inputs' / 'expectations.yaml'))}")
-    lines.append(f"report: {clean(str(meta.run_dir / 'index.html'))}")
+    if unwritten:
+        lines += [f"warning: {clean(sentence)}" for sentence in unwritten]
+    else:
+        lines.append(f"orders: {clean(str(meta.run_dir / 'inputs' / 'expectations.yaml'))}")
+        lines.append(f"report: {clean(str(meta.run_dir / 'index.html'))}")
     lines.append(paint(str(result.answer), result.answer))
     return lines

@@ -16,7 +16,6 @@ from ibaccept.verdict import Verdict
 from ibaccept.verdict.answer import NotRun, Result, overall
 
 LATEST = "latest"
-_RUN_NAME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{6}Z-")
 
 
 def write_atomic(path: Path, text: str) -> None:
@@ -65,22 +64,18 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
 def point_latest(run_dir: Path) -> None:
     """Make ``latest`` beside the run's folder a relative link to it.
 
-    A link to a newer run is left alone, so that writing an old run's reports again does not turn
-    the site's answer back.
+    The run whose reports were written last is the latest. Its name says what the clock of its
+    machine said, which may have been wrong, so names are not compared.
 
     Raises:
         IbacceptError: ``latest`` is no link, or the file system has none.
     """
     link = run_dir.parent / LATEST
-    if link.is_symlink():
-        current = link.readlink().name
-        newer = _RUN_NAME.match(current) and _RUN_NAME.match(run_dir.name)
-        if newer and current > run_dir.name and link.exists():
-            return
-    elif link.exists():
+    if link.exists() and not link.is_symlink():
         raise IbacceptError(f"{link} is not a link, so it was left alone; move it away")
-    holder = Path(tempfile.mkdtemp(prefix=f".{LATEST}.", dir=run_dir.parent))
+    holder: Path | None = None
     try:
+        holder = Path(tempfile.mkdtemp(prefix=f".{LATEST}.", dir=run_dir.parent))
         (holder / LATEST).symlink_to(run_dir.name, target_is_directory=True)
         (holder / LATEST).replace(link)
     except OSError as error:
@@ -89,7 +84,15 @@ def point_latest(run_dir: Path) -> None:
             "the reports themselves are written"
         ) from error
     finally:
-        shutil.rmtree(holder)
+        if holder is not None:
+            shutil.rmtree(holder, ignore_errors=True)
+
+
+def _still(run_dir: Path) -> str:
+    """Which run ``latest`` goes on to be, where it is another."""
+    link = run_dir.parent / LATEST
+    other = link.readlink().name if link.is_symlink() else ""
+    return f", {link} is still {other}" if other not in ("", run_dir.name) else ""
 
 
 def write_all(
@@ -117,7 +120,7 @@ def write_all(
         write_folder(run_dir / "allure-results", allure.render(verdicts, meta, result))
     except OSError as error:
         raise IbacceptError(
-            f"the reports could not be written to {run_dir} ({error.strerror}); "
+            f"the reports could not be written to {run_dir} ({error.strerror}){_still(run_dir)}; "
             "free space or permissions, then judge the bundle again with --replay"
         ) from error
     point_latest(run_dir)

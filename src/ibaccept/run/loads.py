@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from filelock import FileLock
-
 from ibaccept import commands
 from ibaccept.checks.throughput.measured import Measured
 from ibaccept.errors import IbacceptError
@@ -19,7 +17,7 @@ from ibaccept.observe.lids import JobSides
 from ibaccept.observe.look import sweep_again
 from ibaccept.observe.snapshot import Snapshot, Window
 from ibaccept.run.inputs import Inputs
-from ibaccept.run.record import LOADED, RunInfo
+from ibaccept.run.record import INPUTS, LOADED, RunInfo, alone
 from ibaccept.transport.captures import CAPTURES, Bundle
 from ibaccept.transport.replay import RecordingTransport, ReplayTransport
 from ibaccept.transport.router import open_transport
@@ -119,7 +117,8 @@ def take_loads(
         progress: told every step, a line each.
     """
     marker = run_dir / CAPTURES / LOADED
-    with FileLock(run_dir / ".load.lock"):
+    # Not the file of the look: who only reads the look need not wait for the load.
+    with alone(run_dir / INPUTS / "expectations.yaml"):
         if not marker.is_file():
             recording = RecordingTransport(
                 open_transport(commands.permit(load=True), ssh_config=ssh_config), Bundle(run_dir)

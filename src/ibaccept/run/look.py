@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from filelock import FileLock
-
 from ibaccept import commands
 from ibaccept.observe.look import look
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.run.inputs import Inputs
-from ibaccept.run.record import COMPLETE
+from ibaccept.run.record import COMPLETE, RUN, alone
 from ibaccept.transport.captures import CAPTURES, Bundle
 from ibaccept.transport.replay import RecordingTransport, ReplayTransport
 from ibaccept.transport.router import open_transport
@@ -33,7 +31,7 @@ def take_snapshot(
         progress: told every step, a line each.
     """
     marker = run_dir / CAPTURES / COMPLETE
-    with FileLock(run_dir / ".look.lock"):
+    with alone(run_dir / RUN):
         if not marker.is_file():
             recording = RecordingTransport(
                 open_transport(commands.is_permitted, ssh_config=ssh_config), Bundle(run_dir)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -259,6 +261,17 @@ def replay_inputs(
         SiteFiles(run_dir, info.plans or {}) if expectations is None else None,
         job_file=job is not None,
     )
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Hold off the other processes of a run (xdist workers) until the block is left.
+
+    The lock is on a file that the run has anyway: whatever ends the run, no lock file stays behind.
+    """
+    with path.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def copy_captures(source: Path, run_dir: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -112,8 +113,13 @@ class Session:
         return self._loads
 
 
-def begin(given: Given, progress: Callable[[str], None]) -> Session:
+def begin(given: Given, progress: Callable[[str], None], *, reports: Path | None = None) -> Session:
     """Accept the inputs, start the lab where one is asked for, make the run's folder.
+
+    Args:
+        given: the options.
+        progress: called with every step, a line each.
+        reports: folder for the run's folder instead of the given one.
 
     Raises:
         IbacceptError: bad input; a bundle that was changed; a lab that cannot start.
@@ -150,16 +156,34 @@ def begin(given: Given, progress: Callable[[str], None]) -> Session:
     try:
         if load:
             inputs.check_load()
-        reports = given.path_or_default("reports")
-        run_dir = new_run_dir(reports, info if source is None else _replayed(info))
-        info = keep_inputs(run_dir, inputs, info)
-        if source is not None:
-            copy_captures(source, run_dir)
+        run_dir = new_run_dir(
+            reports or given.path_or_default("reports"),
+            info if source is None else _replayed(info),
+        )
+        info = _filled(run_dir, inputs, info, source)
     except BaseException:
         if lab is not None:
             lab.stop()
         raise
     return Session(inputs, info, run_dir, ssh_config, progress, lab, source)
+
+
+def _filled(run_dir: Path, inputs: Inputs, info: RunInfo, source: Path | None) -> RunInfo:
+    """Write what a run begins with into its folder; the folder does not stay where it cannot be."""
+    try:
+        info = keep_inputs(run_dir, inputs, info)
+        if source is not None:
+            copy_captures(source, run_dir)
+    except OSError as error:
+        shutil.rmtree(run_dir, ignore_errors=True)
+        raise InputError(
+            f"{run_dir} could not be written ({error.strerror}); free space, or name another "
+            "folder with --reports=FOLDER"
+        ) from None
+    except BaseException:
+        shutil.rmtree(run_dir, ignore_errors=True)
+        raise
+    return info
 
 
 def _replayed(info: RunInfo) -> RunInfo:
