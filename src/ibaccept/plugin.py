@@ -20,11 +20,11 @@ import ibaccept
 from ibaccept.checks.base import Expectation
 from ibaccept.checks.proof import Evidence, unseen_verdict
 from ibaccept.errors import IbacceptError, InputError
+from ibaccept.fabric.harmless import clean
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.report.allure import VerdictResults, labels
 from ibaccept.report.meta import RunMeta
 from ibaccept.report.terminal import Told, closing_lines, failure_text
-from ibaccept.report.text import clean
 from ibaccept.report.writer import write_all
 from ibaccept.run.inputs import Inputs
 from ibaccept.run.items import Entry

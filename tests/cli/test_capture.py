@@ -416,3 +416,16 @@ def test_a_capture_that_sees_nothing_is_kept_and_says_so(capsys, tmp_path):
     assert len(unseen) == len(set(unseen)) >= 1
     assert plan[:2] == (3, [])
     assert plan[2][0].startswith("ibaccept: the fabric could not be seen: ")
+
+
+def test_check_and_complaints_are_plain_text(site, capsys):
+    """The fabric's name and the text of a file act on no terminal."""
+    text = EXPECTATIONS.replace("fabric: hall-3", 'fabric: "x\\e[2Jy"')
+    (site / "expectations.yaml").write_text(text)
+    accepted = run(capsys, "check")
+    (site / "expectations.yaml").write_text(text.replace("kind: cabling", 'kind: "\\e[31m"'))
+    refused = run(capsys, "check")
+
+    assert (accepted[0], refused[0]) == (0, 4)
+    assert accepted[1][0] == "expectations.yaml: 5 entries for x\\x1b[2Jy"
+    assert [line for line in (*accepted[1], *refused[2]) if not line.isprintable()] == []

@@ -14,6 +14,7 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ibaccept.fabric.harmless import clean
 from ibaccept.report import (
     NotRun,
     RunMeta,
@@ -27,7 +28,6 @@ from ibaccept.report import (
     overall,
     punchlist,
 )
-from ibaccept.report.text import clean
 from ibaccept.verdict import Coverage, Finding, Outcome, Subject, Table, Verdict
 from ibaccept.verdict.evidence import CaptureRef, Counter, CounterState, RouteExample, RouteRef
 

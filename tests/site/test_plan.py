@@ -122,3 +122,25 @@ def test_no_plan_is_taken_from_an_empty_fabric():
         Plan.from_fabric(Fabric.of([]), name="run")
 
     assert str(caught.value) == "run: no cable was seen, so there is no plan to take from it"
+
+
+@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "sw\x1b[2J"])
+def test_a_name_that_acts_is_recorded_by_its_guid(name):
+    """The plan is printed on a terminal and opened in spreadsheets."""
+    nodes = [
+        Node(
+            Guid(own),
+            NodeType.SWITCH,
+            text,
+            2,
+            {1: Port(PortId(Guid(own), 1), remote=PortId(Guid(other), 1))},
+        )
+        for own, other, text in ((1, 2, name), (2, 1, "SwitchB"))
+    ]
+    text = write_plan(Fabric.of(nodes))
+
+    assert text == HEADER + f",{Guid(1)},1,SwitchB,{Guid(2)},1\n"
+    assert Plan.read(text, name="cables.csv").cables[0].ends == (
+        End("", Guid(1), 1),
+        End("SwitchB", Guid(2), 1),
+    )

@@ -12,6 +12,7 @@ from ibaccept.checks.selector import LinkSelector
 from ibaccept.cli.inputs import load_inputs
 from ibaccept.cli.site import command_text
 from ibaccept.cli.text import DONE, columns, say
+from ibaccept.fabric.harmless import clean
 from ibaccept.fabric.nodeset import fold
 from ibaccept.run.inputs import Inputs
 from ibaccept.site.inventory import InventoryHost
@@ -22,7 +23,7 @@ def check(options: argparse.Namespace) -> int:
     inputs = load_inputs(options)
     inputs.check_load()
     expectations = inputs.expectations
-    say(
+    _say(
         f"{inputs.expectations_file}: {len(expectations.entries)} entries for {expectations.fabric}"
     )
     rows = [
@@ -30,17 +31,22 @@ def check(options: argparse.Namespace) -> int:
         for entry in expectations.entries
     ]
     for line in columns(rows):
-        say(f"  {line}")
+        _say(f"  {line}")
     for waiver in expectations.waivers:
-        say(f"  waived until {waiver.until}: {waiver.expectation}, {waiver.subject}")
+        _say(f"  waived until {waiver.until}: {waiver.expectation}, {waiver.subject}")
     for text, plan in expectations.plans.items():
-        say(f"cabling plan {text}: {len(plan.cables)} cables")
-    say(f"{inputs.inventory_file}: {len(inputs.inventory.hosts)} hosts")
+        _say(f"cabling plan {text}: {len(plan.cables)} cables")
+    _say(f"{inputs.inventory_file}: {len(inputs.inventory.hosts)} hosts")
     if inputs.job is not None:
-        say(f"job: clients {fold(inputs.job.clients)}, storage {fold(inputs.job.storage)}")
+        _say(f"job: clients {fold(inputs.job.clients)}, storage {fold(inputs.job.storage)}")
     for line in _what_runs(inputs):
-        say(line)
+        _say(line)
     return DONE
+
+
+def _say(line: str) -> None:
+    """A line of the result; the fabric's name, ids and hosts in it are the file's."""
+    say(clean(line))
 
 
 def entry_text(entry: Expectation) -> str:

@@ -11,11 +11,12 @@ from typing import Literal
 
 from ibaccept.cli.text import ANSWER_NO, DONE, NOT_SEEN, columns, complain, say
 from ibaccept.errors import InputError, InputProblemsError
+from ibaccept.fabric.harmless import clean
 from ibaccept.fabric.model import Fabric, PortId
 from ibaccept.fabric.wording import and_more, listed
 from ibaccept.observe.captured import CapturedTables, read_tables, read_topology
 from ibaccept.observe.lids import HostLids, JobLids, host_names, lids_of
-from ibaccept.report.text import clean, count
+from ibaccept.report.text import count
 from ibaccept.routing.inward import Inward, inward
 from ibaccept.routing.paths import Routes
 from ibaccept.routing.route import Disposition, Reach, Route

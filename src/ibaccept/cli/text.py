@@ -6,6 +6,8 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+from ibaccept.fabric.harmless import clean
+
 DONE, ANSWER_NO, NOT_SEEN, REFUSED, INTERRUPTED = 0, 1, 3, 4, 130
 """Exit codes."""
 
@@ -18,7 +20,7 @@ def say(line: str = "") -> None:
 def complain(what: object) -> None:
     """Sentences for the person at the terminal, a line each."""
     for line in str(what).splitlines():
-        sys.stderr.write(f"ibaccept: {line}\n")
+        sys.stderr.write(f"ibaccept: {clean(line)}\n")
     sys.stderr.flush()
 
 

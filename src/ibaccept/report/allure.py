@@ -31,12 +31,12 @@ from allure_commons.model2 import (
 from allure_commons.types import AttachmentType, LabelType, Severity
 from attr import asdict
 
+from ibaccept.fabric.harmless import cell, clean
 from ibaccept.report.json_report import verdict_text
 from ibaccept.report.junit import WIDTH, names, waivers
 from ibaccept.report.meta import RunMeta, epoch
-from ibaccept.report.punchlist import cell
 from ibaccept.report.terminal import failure_text
-from ibaccept.report.text import capture_place, clean, ordered, route_text
+from ibaccept.report.text import capture_place, ordered, route_text
 from ibaccept.verdict import Outcome, Verdict
 from ibaccept.verdict.answer import NotRun, Result, outcome_of
 

@@ -7,8 +7,9 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ibaccept.fabric.harmless import clean
 from ibaccept.fabric.nodeset import expand, fold
-from ibaccept.report.text import clean, count, difference_text
+from ibaccept.report.text import count, difference_text
 from ibaccept.verdict import Finding
 from ibaccept.verdict.evidence import CaptureRef, Counter, RouteRef
 

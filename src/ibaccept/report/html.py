@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ibaccept.fabric.harmless import clean
 from ibaccept.fabric.wording import and_more
 from ibaccept.report.grouping import GroupedFinding, group
 from ibaccept.report.meta import RunMeta
@@ -22,7 +23,6 @@ from ibaccept.report.text import (
     WORDS,
     by_port,
     capture_place,
-    clean,
     count,
     coverage_text,
     crossing_text,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
+from ibaccept.fabric.harmless import clean
 from ibaccept.report.meta import RunMeta
 from ibaccept.report.terminal import failure_text
-from ibaccept.report.text import clean, coverage_text, ordered
+from ibaccept.report.text import coverage_text, ordered
 from ibaccept.verdict import Finding, Outcome, Verdict
 from ibaccept.verdict.answer import NotRun, Result, outcome_of
 

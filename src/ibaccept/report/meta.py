@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ibaccept.report.text import clean
+from ibaccept.fabric.harmless import clean
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
-from ibaccept.report.text import capture_place, clean, ordered
+from ibaccept.fabric.harmless import cell
+from ibaccept.report.text import capture_place, ordered
 from ibaccept.verdict import Finding, Outcome, Subject, Verdict
 from ibaccept.verdict.answer import outcome_of
 
@@ -27,15 +28,6 @@ HEADER = (
     "again",
     "capture",
 )
-
-# What makes a spreadsheet calculate instead of show; the wide forms are read alike in some locales.
-_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "|", "%")
-
-
-def cell(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: a leading ``'`` where it would."""
-    text = clean(text)
-    return f"'{text}" if text.lstrip(" \u00a0\u3000\"'").startswith(_FORMULA) else text
 
 
 def ends(subject: Subject) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table as Columns
 from rich.text import Text
 
+from ibaccept.fabric.harmless import clean
 from ibaccept.fabric.wording import and_more
 from ibaccept.report.grouping import FindingGroup, GroupedFinding, group
 from ibaccept.report.meta import RunMeta
@@ -23,7 +24,6 @@ from ibaccept.report.text import (
     WORDS,
     by_port,
     capture_place,
-    clean,
     count,
     counters_text,
     coverage_text,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from ibaccept.errors import InputError, InputProblemsError
+from ibaccept.fabric.harmless import acts
 from ibaccept.fabric.model import Fabric, Guid, Port
 from ibaccept.fabric.suggest import did_you_mean
 
@@ -125,7 +126,10 @@ class Plan:
 
 
 def write_plan(fabric: Fabric) -> str:
-    """The cables of a fabric as CSV, to record a plan from a fabric known to be good."""
+    """The cables of a fabric as CSV, to record a plan from a fabric known to be good.
+
+    A node whose name would act on a terminal or in a spreadsheet is written by its GUID alone.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(END_COLUMNS)
@@ -137,7 +141,8 @@ def write_plan(fabric: Fabric) -> str:
 
 def _end(fabric: Fabric, port: Port) -> End:
     node = fabric.node_of(port)
-    return End(" ".join(node.name.split()), node.guid, port.id.port)
+    name = " ".join(node.name.split())
+    return End("" if acts(name) else name, node.guid, port.id.port)
 
 
 def _rows(text: str, file: str, problems: list[str]) -> Iterator[PlannedCable]:
