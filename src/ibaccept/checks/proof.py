@@ -87,12 +87,15 @@ class Evidence:
         snapshot: what was seen.
         ordered: what the entry expects, in words.
         complete: fills in id, reason and waivers of a verdict.
+        by_counters: the entry is about error counters, so the commands given with a finding about a
+            link read these and not the state of the link.
         verdicts: what was recorded; a test that leaves this empty judged nothing.
     """
 
     snapshot: Snapshot
     ordered: str
     complete: Callable[[Verdict], Verdict] = field(default=lambda verdict: verdict)
+    by_counters: bool = False
     verdicts: list[Verdict] = field(default_factory=list)
 
     def record(self, verdict: Verdict) -> Verdict:
@@ -209,9 +212,36 @@ class Evidence:
         missing: list[str] = []
         found = tuple(self._counters(ports, missing))
         routes = self._routes(link, missing) if link is not None else None
+        again = self._reading(ports, found) if self.by_counters else ""
+        return Proof(
+            found, routes, tuple(self._lines(ports)), again or self._state(ports), tuple(missing)
+        )
+
+    def _state(self, ports: Sequence[PortId]) -> str:
+        """The command that shows width, speed and state of a link."""
         guid = next((p.guid for p in ports if self._is_switch(p)), ports[0].guid if ports else None)
-        again = self._ssh("iblinkinfo --line") + (f" | grep {guid}" if guid is not None else "")
-        return Proof(found, routes, tuple(self._lines(ports)), again, tuple(missing))
+        return self._ssh("iblinkinfo --line") + (f" | grep {guid}" if guid is not None else "")
+
+    def _reading(self, ports: Sequence[PortId], found: Sequence[Counter]) -> str:
+        """The commands that read error counters: of the ports where one grew, else of all.
+
+        ``perfquery -x`` would read data counters alone: few switches have 64-bit error counters.
+        """
+        fabric = self.snapshot.fabric
+        grown = {c.port for c in found if c.name in counters.FAULT_COUNTERS and c.delta}
+        chosen = [p for p in ports if fabric.port_name(p) in grown] or ports
+        lids = [(self._lid(port), port.port) for port in chosen]
+        return "; ".join(
+            self._ssh(f"perfquery {lid} {port}") for lid, port in lids if lid is not None
+        )
+
+    def _lid(self, port: PortId) -> int | None:
+        """The LID by which a port is queried: its own, or that of its switch."""
+        node, seen = self.snapshot.fabric.nodes.get(port.guid), self.snapshot.fabric.port(port)
+        lid = node.lid if node is not None and node.is_switch else None
+        if lid is None and seen is not None:
+            lid = seen.lid
+        return None if lid is None or not lid.is_unicast else int(lid)
 
     def _is_switch(self, port: PortId) -> bool:
         node = self.snapshot.fabric.nodes.get(port.guid)
