@@ -2,12 +2,14 @@
 
 import pytest
 
+from ibaccept.errors import InputProblemsError
 from ibaccept.fabric.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId
-from ibaccept.observe.hosts import absent_gap, absent_hosts
+from ibaccept.observe.hosts import absent_gap, absent_hosts, stats_of
+from ibaccept.observe.lids import lids_of
 from ibaccept.observe.snapshot import Gap
 from ibaccept.parse import ibstat
 from ibaccept.site.inventory import InventoryHost
-from ibaccept.transport import Host
+from ibaccept.transport import CommandResult, Host, TransportError
 from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
@@ -100,3 +102,78 @@ def test_the_gap_names_the_host_and_cites_the_topology():
         "it is off, unplugged, in another subnet, or has another node description (then set "
         "ib_name); entries about links and routes leave it out with 'absent: allowed'",
     )
+
+
+class Answers:
+    """ibstat of a host whose second HCA cannot be opened, or as a test changes it."""
+
+    def __init__(self, changes):
+        self.changes = changes
+
+    def run(self, host, argv, *, timeout, root, limit):
+        del timeout, root, limit
+        if isinstance(self.changes, TransportError):
+            raise self.changes
+        values = {"stdout": IBSTAT.format(guid=CA).encode(), "stderr": b"", "exit_code": 0}
+        return CommandResult(host.name, tuple(argv), **(values | self.changes))
+
+    def close(self):
+        pass
+
+
+PANIC = b"ibpanic: [7] main: stat of IB device 'mlx5_1' failed: No such file or directory\n"
+SAID = PANIC.decode().strip()
+NOT_WHOLE = (
+    "calc08: its ibstat was not read whole (line 13: {}), so some of its ports may not be known; "
+    "run ibstat there and see what it says"
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome"),
+    [
+        ({}, (3,)),
+        # what is not of the tool itself is no trouble
+        ({"stderr": b"libibverbs: Warning: no driver\n"}, (3,)),
+        (
+            {"exit_code": 255, "stderr": PANIC},
+            NOT_WHOLE.format(repr(f"calc08: ibstat ended with exit code 255: {SAID}")),
+        ),
+        (
+            {"stderr": PANIC},
+            NOT_WHOLE.format(repr(f"calc08: ibstat says that it failed: {SAID}")),
+        ),
+        (
+            {"stderr": b"ibwarn: [7] umad_get_port: open failed\n"},
+            NOT_WHOLE.format("'ibwarn: [7] umad_get_port: open failed'"),
+        ),
+        (
+            {"exit_code": None, "timed_out": True},
+            NOT_WHOLE.format(
+                "'calc08: ibstat did not end in time and was stopped; its output is cut'"
+            ),
+        ),
+        (
+            {"exit_code": None, "truncated": True},
+            NOT_WHOLE.format(
+                "'calc08: ibstat printed more than the output limit; its output is cut'"
+            ),
+        ),
+        # a host that shows nothing is known by its node description, and the verdict says so
+        ({"stdout": b"", "exit_code": 255, "stderr": PANIC}, (3,)),
+        ({"stdout": b"", "exit_code": 127, "missing": True}, (3,)),
+        (TransportError("calc08", "connect", "refused the connection"), (3,)),
+    ],
+)
+def test_a_list_of_ports_that_is_not_whole_is_an_error_of_its_host(changes, outcome):
+    """It passed by the ports that were shown before the tool failed."""
+    one = host("calc08")
+    seen = stats_of(Answers(changes), [one], 4, lambda _text: None)
+    stats = {name: stat for name, stat in seen.items() if not isinstance(stat, NotSeen)}
+
+    if isinstance(outcome, tuple):
+        assert lids_of(fabric("calc08 mlx5_0"), [one], stats).lids == outcome
+        return
+    with pytest.raises(InputProblemsError) as caught:
+        lids_of(fabric("calc08 mlx5_0"), [one], stats)
+    assert str(caught.value) == outcome

@@ -13,6 +13,7 @@ from ibaccept.fabric.model import Fabric, Guid, NodeType, PortId
 from ibaccept.observe.observer import Observer
 from ibaccept.observe.outputs import file_of
 from ibaccept.parse import ParseError, ibqueryerrors
+from ibaccept.parse.diags import is_noise
 from ibaccept.transport import CommandResult
 from ibaccept.verdict.absence import NotSeen
 
@@ -290,6 +291,10 @@ def _unread(
             unread[node.guid] = why
     if said.sweep:
         why = f"{len(said.sweep)} queries of the sweep of ibqueryerrors got no answer"
+        return unread, ports, why
+    strange = [line.text.strip() for line in said.other if is_noise(line.text)]
+    if strange:
+        why = f"ibqueryerrors warns of something that names no port: {strange[0][:200]}"
         return unread, ports, why
     return unread, ports, _unlisted(fabric, errors, strangers, len(failures), unknown)
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ibaccept import commands
 from ibaccept.errors import InputError
 from ibaccept.fabric.model import Fabric, Guid
 from ibaccept.observe.lids import lids_of
 from ibaccept.observe.observer import Observer
-from ibaccept.observe.outputs import file_of, parsed
+from ibaccept.observe.outputs import file_of, own_words, parsed, whole
 from ibaccept.observe.snapshot import Gap
-from ibaccept.parse import ibstat
+from ibaccept.parse import ParseError, ParseWarning, ibstat
 from ibaccept.site.inventory import Inventory, InventoryHost
-from ibaccept.transport import CommandResult, Transport
+from ibaccept.transport import CommandResult, Transport, TransportError
 from ibaccept.transport.fanout import run_many
 from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
@@ -31,15 +32,15 @@ def choose(
         if isinstance(stat, NotSeen):
             refused.append(stat)
             continue
-        parsed, file = stat
+        shown, file = stat
         observer.stat_file = file
-        why = _blind(observer.host, parsed)
+        why = _blind(observer.host, shown)
         if why is not None:
             hint = "name another host under observers, or set ib_hca and ib_port for this one"
             refused.append(NotSeen("the fabric", why, hint, (CaptureRef(file, None, ""),)))
             continue
         observer.warnings += [f"not used as observer: {part.reason}" for part in refused]
-        return observer, parsed
+        return observer, shown
     if len(refused) == 1:
         return refused[0]
     return NotSeen(
@@ -51,7 +52,9 @@ def choose(
 
 
 def _read_stat(result: CommandResult) -> tuple[ibstat.IbStat, str]:
-    return ibstat.parse(result.text), file_of(result)
+    bad = whole("the fabric", result)
+    stat = ibstat.parse(result.text)
+    return (_part(result, bad.reason) if isinstance(bad, NotSeen) else stat), file_of(result)
 
 
 def _blind(host: InventoryHost, stat: ibstat.IbStat) -> str | None:
@@ -173,8 +176,28 @@ def stats_of(
         fan_out=fan_out,
     )
     return {
-        host.name: parsed(
-            f"the LIDs of {host.name}", result, lambda taken: ibstat.parse(taken.text)
-        )
-        for host, result in zip(hosts, results, strict=True)
+        host.name: _stat_of(host.name, result) for host, result in zip(hosts, results, strict=True)
     }
+
+
+def _stat_of(host: str, result: CommandResult | TransportError) -> ibstat.IbStat | NotSeen:
+    """The ports of a host; where its ``ibstat`` showed a part of them, that part as not whole.
+
+    A host that shows nothing is known by its node description. One that shows something and then
+    fails is not: what it did not come to show would be missed without a word.
+    """
+    stat = parsed(f"the LIDs of {host}", result, lambda taken: ibstat.parse(taken.text))
+    if isinstance(result, TransportError) or not result.stdout.strip():
+        return stat
+    why = stat.reason if isinstance(stat, NotSeen) else own_words(result)
+    return stat if why is None else _part(result, why)
+
+
+def _part(result: CommandResult, why: str) -> ibstat.IbStat:
+    """What is legible of an output that is not whole."""
+    problem = ParseWarning(len(result.text.splitlines()), why)
+    try:
+        shown = ibstat.parse(result.text)
+    except ParseError:
+        return ibstat.IbStat((), (problem,))
+    return replace(shown, problems=(*shown.problems, problem))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ibaccept.parse import ParseError
+from ibaccept.parse.diags import is_error, is_noise
 from ibaccept.transport import CommandResult, TransportError
 from ibaccept.transport.captures import CapturedResult
 from ibaccept.verdict.absence import NotSeen
@@ -60,7 +61,12 @@ def whole(
         reason = f"{begin}{problem}" + (f": {words}" if words else "")
         return NotSeen(what, reason, _next_step(result), captures_of(result))
     if result.exit_code in ok:
-        return result
+        gave_up = own_words(result, warnings=False)
+        if gave_up is None:
+            return result
+        how = f"{_command(result)} says that it failed"
+        reason = f"{begin}{result.host}: {how}: {gave_up}"
+        return NotSeen(what, reason, _by_hand(result), captures_of(result))
     words = last_line(result.error_text, result.text) or "it printed nothing"
     how = f"{_command(result)} ended with exit code {result.exit_code}"
     return NotSeen(
@@ -108,6 +114,19 @@ def not_parsed(
     if error.line is not None and file_of(result):
         captures = (CaptureRef(file_of(result), error.line, _shown(error.text)),)
     return NotSeen(what, f"{begin}{result.host}: {error}", hint, captures)
+
+
+def own_words(result: CommandResult, *, warnings: bool = True) -> str | None:
+    """The first line of stderr that is of a tool of infiniband-diags itself; None without one.
+
+    Args:
+        result: of such a tool; others print no such line.
+        warnings: count its warnings too, not only the line it prints when it gives up.
+    """
+    for line in result.error_text.splitlines():
+        if is_error(line) or (warnings and is_noise(line)):
+            return line.strip()[:_LAST_CHARS]
+    return None
 
 
 def _next_step(result: CommandResult) -> str:

@@ -9,7 +9,7 @@ from ibaccept.fabric.lft import SwitchTable
 from ibaccept.fabric.model import Fabric, Lid
 from ibaccept.observe.counters import RawSweep
 from ibaccept.observe.observer import Observer
-from ibaccept.observe.outputs import captures_of, file_of
+from ibaccept.observe.outputs import captures_of, file_of, whole
 from ibaccept.observe.snapshot import SeenManager, SubnetManagers
 from ibaccept.parse import dump_fts, ibstat, saquery, sminfo
 from ibaccept.parse.lft import with_lftr
@@ -36,11 +36,13 @@ def managers_of(
     def master_or_silence(result: CommandResult) -> SeenManager | NotSeen:
         nonlocal answered
         try:
-            return one(result)
+            found = one(result)
         except sminfo.NoAnswerError as error:
             answered = False
             reason = f"{observer.host.name}: nobody answered sminfo: {error.text.strip()}"
             return NotSeen("the subnet managers", reason, "", captures_of(result))
+        bad = whole("the subnet managers", result)
+        return bad if isinstance(bad, NotSeen) else found
 
     master = observer.take("the subnet managers", commands.SMINFO, master_or_silence, ok=(0, 255))
     if isinstance(master, NotSeen):
@@ -73,7 +75,7 @@ def _silence(
 ) -> SubnetManagers | NotSeen:
     """What it means that nobody answered sminfo: no SM where that is proven, else not seen."""
     up = [p for ca in stat.cas for p in ca.ports if p.phys_state == "LinkUp"]
-    if up and all(port.sm_lid is None for port in up):
+    if up and not stat.problems and all(port.sm_lid is None for port in up):
         # The port is up and was never configured: there is no SM, which is an observation.
         return SubnetManagers(none=CaptureRef(observer.stat_file, up[0].line, "SM lid: 0"))
     if any(_is_alive(fabric, counters, port.sm_lid) for port in up):
