@@ -15,8 +15,9 @@ import pytest
 from ibaccept import commands
 from ibaccept.load.pace import FIRST_PORT, FilesystemLoad, Pace, RdmaLoad
 from ibaccept.load.result import FilesystemRun, PairRate
-from ibaccept.load.runs import run_load, token_of
+from ibaccept.load.runs import LABEL, run_load
 from ibaccept.load.watch import Watch
+from ibaccept.transport.captures import load as load_bundle
 from ibaccept.transport.replay import ReplayTransport
 from ibaccept.verdict.absence import NotSeen
 
@@ -26,6 +27,14 @@ STAND_IN = b"standins.ib_bw"
 
 FAST = Pace(interval=0.3, ramp=0.3, listening_pause=0.1)
 AT_ONCE = dataclasses.replace(FAST, sleep=lambda _seconds: None)
+
+
+def token_of(run_dir):
+    """The token of a recorded load run; None where it made no files."""
+    for entry in load_bundle(run_dir):
+        if entry.label == LABEL and entry.argv[0] == "mkdir":
+            return entry.argv[-1].rsplit("ibaccept-", 1)[-1].split("-")[0]
+    return None
 
 
 def replayed(run_dir, inputs, snapshot):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ibaccept.fabric.model import Rate
+from ibaccept.fabric.model import Guid, PortId, Rate
 from ibaccept.fabric.units import Bandwidth
 from ibaccept.load.cables import job_cables, queries
 from ibaccept.load.rates import HEADERS, Growth, Reckoning, growth
@@ -284,3 +284,55 @@ def test_less_than_two_samples_are_no_rate(job, steady, words):
         "let it run longer: more duration, or a larger data set",
     )
     assert job.reckoning(watch).toward("client", "read", whole=True).state is RateState.OK
+
+
+PORT = PortId(Guid(2), 25)
+FULL32, FULL64 = (1 << 32) - 1, (1 << 64) - 1
+
+
+def samples(*values, bits=64):
+    made = []
+    for second, value in enumerate(values):
+        reading = (
+            {} if value is None else {(PORT, "PortXmitData"): WatchReading(value, bits, second)}
+        )
+        made.append(Sample(reading, second, second, 0.0, {PORT: "it did not answer"}))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("values", "bits", "expected"),
+    [
+        ((100, 400, 1000), 64, Growth(RateState.OK, 900, 2.0)),
+        ((5, 5), 64, Growth(RateState.OK, 0, 1.0)),
+        (
+            (100, 50, 1000), 64,
+            Growth(RateState.CLEARED, why="B/25 PortXmitData fell from 100 to 50: somebody cleared "
+                   "it during the run"),
+        ),
+        (
+            (100, FULL64), 64,
+            Growth(RateState.SATURATED, why=f"B/25 PortXmitData is saturated at {FULL64}: it can "
+                   "no longer grow"),
+        ),
+        (
+            (1, FULL32), 32,
+            Growth(RateState.SATURATED, why=f"B/25 PortXmitData is saturated at {FULL32}: it can "
+                   "no longer grow"),
+        ),
+        (
+            (0, 0), 0,
+            Growth(RateState.UNSUPPORTED, why="B/25 does not measure PortXmitData"),
+        ),
+        (
+            (1, None, 3), 64,
+            Growth(RateState.UNREAD, why="B/25 PortXmitData was not read: it did not answer"),
+        ),
+        (
+            (1,), 64,
+            Growth(RateState.UNREAD, why="B/25 PortXmitData was not read twice in the run"),
+        ),
+    ],
+)  # fmt: skip
+def test_growth_of_a_counter(values, bits, expected):
+    assert growth(samples(*values, bits=bits), PORT, "PortXmitData", "B/25") == expected

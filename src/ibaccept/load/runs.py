@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 from ibaccept import commands
@@ -42,7 +41,6 @@ from ibaccept.parse.ibstat import IbStat
 from ibaccept.site.inventory import InventoryHost
 from ibaccept.site.recorded import RecordedRun
 from ibaccept.transport import CommandResult, Transport
-from ibaccept.transport.captures import load as load_bundle
 from ibaccept.transport.fanout import run_many
 from ibaccept.transport.replay import RecordingTransport
 from ibaccept.verdict.absence import NotSeen, NotSeenError
@@ -428,15 +426,3 @@ def balance_of(
     if abs(cable / benchmark - 1) > max(TOLERANCE, uncertain):
         explained = "cached" if cable < benchmark else "other-traffic"
     return ByteBalance(cable, benchmark, what, uncertain, explained)
-
-
-def token_of(run_dir: Path) -> str | None:
-    """The token of a recorded load run, for its replay; None where it made no files.
-
-    Raises:
-        BundleError: there is no whole bundle.
-    """
-    for entry in load_bundle(run_dir):
-        if entry.label == LABEL and entry.argv[0] == "mkdir":
-            return entry.argv[-1].rsplit("ibaccept-", 1)[-1].split("-")[0]
-    return None
