@@ -41,7 +41,7 @@ def plain(found):
 def other_amount(tool, moved, asked):
     return NotSeen(
         WHAT,
-        f"read: c1: {tool} moved {moved}, asked for were {asked}, so it is not the data set that "
+        f"read: c1: {tool} moved {moved} instead of {asked}, so it is not the data set that "
         "was to be moved",
         HINT,
     )

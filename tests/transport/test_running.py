@@ -1,328 +1,256 @@
-"""Commands on this machine and over a real OpenSSH server: the same results from both."""
+"""Commands that run while the caller does something else: barrier, end, and nothing left."""
 
-import dataclasses
+import os
 import signal
 import subprocess
+import sys
+import textwrap
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
-from ibaccept.transport import CommandResult, Host, NotPermittedError, TransportError, wrap
-from ibaccept.transport.channel import SshProcess
-from ibaccept.transport.fanout import run_many
-from ibaccept.transport.local import LocalProcess, LocalTransport
+from ibaccept.transport import CommandResult, Host, NotPermittedError, TransportError
+from ibaccept.transport.fanout import start_many
+from ibaccept.transport.local import LocalTransport
 
 pytestmark = pytest.mark.real
 
-NASTY = (
-    "", " ", "a b", "'", '"', "''", "\\", "\\'", "$HOME", "$(id)", "`id`", "*", "?", "[a]", "~",
-    "#", "!", "!!", "a;b", "&", "|", "<", ">", "(", ")", "{a,b}", "%s", "\\n", "\n", "\t", "\r",
-    "a\nb\n", "-n", "--", "-e", "=", "a=b", "é", "日本", "\udcff", "\x01", "\x7f", "x" * 5000,
-)  # fmt: skip
 
+def start(runner, *argv, timeout=30, **options):
+    return runner.transport.start(runner.host, argv, timeout=timeout, **options)
 
-def plain(result: CommandResult) -> CommandResult:
-    """The result without its times, which must be there and in order."""
-    assert result.start is not None
-    assert result.end is not None
-    assert 0 <= result.end - result.start < 30
-    assert abs(result.end - time.time()) < 30
-    return dataclasses.replace(result, start=None, end=None)
 
+def shown(result: CommandResult):
+    return (result.stdout, result.stderr, result.exit_code, result.signal)
 
-def test_every_nasty_word_arrives_as_it_was(runner):
-    argv = ("printf", "%s\\0", *NASTY)
 
-    result = runner(*argv)
+def test_a_started_command_gives_what_run_gives(runner):
+    running = start(runner, "sh", "-c", "echo out; echo err >&2; exit 3")
 
-    assert plain(result) == CommandResult(
-        "h",
-        argv,
-        b"".join(word.encode("utf-8", "surrogateescape") + b"\0" for word in NASTY),
-        b"",
-        0,
-    )
+    result = running.wait()
 
+    assert shown(result) == (b"out\n", b"err\n", 3, None)
+    assert (running.host, running.argv) == (runner.host, result.argv)
+    assert running.poll() is result
+    assert running.stop() is result
 
-def test_exit_codes_are_the_commands_own_even_where_a_shell_would_say_signal(runner):
-    codes = (*range(12), 64, *range(124, 145), 192, 254, 255)
 
-    seen = {code: runner("sh", "-c", f"exit {code}") for code in codes}
+def test_a_held_command_begins_when_it_is_released(runner, tmp_path):
+    proof = tmp_path / "begun"
+    running = start(runner, "sh", "-c", f"cat; echo x > {proof}; echo done", held=True)
+    time.sleep(0.5)
+    before = (proof.exists(), running.poll())
 
-    assert {code: (r.exit_code, r.signal, r.problem()) for code, r in seen.items()} == {
-        code: (code, None, None) for code in codes
-    }
+    released = time.time()
+    running.release()
+    running.release()
+    result = running.wait()
 
+    assert before == (False, None)
+    assert shown(result) == (b"done\n", b"", 0, None)
+    assert 0 <= result.start - released < 1
 
-def test_all_exit_codes_over_ssh(sshd):
-    transport = sshd.transport()
-    jobs = [(sshd.host(), ("sh", "-c", f"exit {code}")) for code in range(256)]
 
-    results = run_many(transport, jobs, timeout=60, fan_out=4)
+def test_a_held_command_that_is_never_released_never_begins(runner, tmp_path, leftovers):
+    proof = tmp_path / "begun-4242.1001"
+    argv = ("sh", "-c", f"echo x > {proof}")
 
-    seen = [getattr(results[code], "exit_code", str(results[code])) for code in range(256)]
-    assert seen == list(range(256))
+    stopped = start(runner, *argv, held=True).stop()
+    late = start(runner, *argv, held=True, timeout=1).wait()
 
+    assert (shown(stopped), stopped.timed_out) == ((b"", b"", None, "KILL"), False)
+    assert (shown(late), late.timed_out) == ((b"", b"", None, None), True)
+    assert not proof.exists()
+    assert leftovers("begun-4242.1001") == []
 
-@pytest.mark.parametrize("name", ["HUP", "INT", "TERM", "KILL", "SEGV", "ABRT", "PIPE", "USR1"])
-def test_a_signal_is_told_from_an_exit_code(runner, name):
-    result = runner("sh", "-c", f"echo partial; ulimit -c 0; kill -{name} $$")
 
-    assert (result.stdout, result.exit_code, result.signal) == (b"partial\n", None, name)
-    assert result.problem() == f"h: sh was ended by signal {name}; its output may be cut"
+def test_what_must_be_done_is_done_when_it_is_released(runner, tmp_path):
+    proof = tmp_path / "done"
+    running = start(runner, "sh", "-c", f"echo x > {proof}; echo done", held="last")
+    time.sleep(0.5)
+    before = (proof.exists(), running.poll())
 
+    running.release()
+    result = running.wait()
 
-def test_streams_are_separate_and_bytes_stay_bytes(runner):
-    script = r"printf 'out\377\000'; printf 'err\376' >&2; printf x; printf y >&2"
+    assert before == (False, None)
+    assert shown(result) == (b"done\n", b"", 0, None)
 
-    result = runner("sh", "-c", script)
 
-    assert plain(result) == CommandResult(
-        "h", ("sh", "-c", script), b"out\xff\x00x", b"err\xfey", 0
-    )
+def test_what_must_be_done_is_done_when_the_connection_is_lost(runner, tmp_path, leftovers):
+    """Some seconds later, when what else ran there has been ended; and nothing of it stays."""
+    proof = tmp_path / "done-4242.1020"
+    script = f"echo here; echo there >&2; sleep 2; echo x > {proof}"
+    running = start(runner, "sh", "-c", script, held="last")
 
+    stopped = time.monotonic()
+    running.stop(grace=0.2)
+    while not proof.exists() and time.monotonic() < stopped + 40:
+        time.sleep(0.1)
+    waited = time.monotonic() - stopped
 
-def test_five_megabytes_on_both_streams(runner):
-    script = "head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2"
+    assert proof.read_text() == "x\n"
+    assert 7 <= waited < 40
+    assert leftovers("done-4242.1020") == []
 
-    result = runner("sh", "-c", script, limit=1 << 23)
 
-    assert (len(result.stdout), len(result.stderr), result.problem()) == (
-        5_000_000,
-        3_000_000,
-        None,
-    )
+def test_nothing_stays_of_a_held_command_that_dies_by_itself(runner, leftovers, wait_for):
+    running = start(runner, "sleep", "4242.1010", held=True)
+    # the shell leads its process group, the timer beside it does not
+    for pid in wait_for("held\x00sleep\x004242.1010"):
+        if os.getpgid(pid) == pid:
+            os.kill(pid, signal.SIGKILL)
 
+    assert shown(running.wait()) == (b"", b"", None, "KILL")
+    assert leftovers("4242.1010") == []
 
-def test_more_than_the_limit_is_cut_ended_and_said(runner, leftovers):
-    marker = "limit-marker-5417"
 
-    result = runner("yes", marker, limit=1000)
+def test_a_missing_tool_is_known_before_the_release(runner):
+    running = start(runner, "no-such-tool-1", held=True)
 
-    assert (len(result.stdout), result.truncated, result.exit_code) == (1000, True, None)
-    assert result.problem() == "h: yes printed more than the output limit; its output is cut"
-    assert leftovers(marker) == []
+    result = running.poll()
 
+    assert (result.missing, result.exit_code) == (True, 127)
 
-def test_an_endless_stderr_is_cut_ended_and_said(runner, leftovers):
-    marker = "limit-marker-5418"
 
-    result = runner("sh", "-c", f"yes {marker} >&2", limit=1000, timeout=60)
-
-    assert (len(result.stderr), result.truncated, result.exit_code) == (1000, True, None)
-    assert result.start is not None
-    assert leftovers(marker) == []
-
-
-def test_output_of_exactly_the_limit_is_whole(runner):
-    whole = runner("head", "-c", "1000", "/dev/zero", limit=1000)
-    cut = runner("head", "-c", "1001", "/dev/zero", limit=1000)
-
-    assert (len(whole.stdout), whole.problem()) == (1000, None)
-    assert (len(cut.stdout), cut.truncated) == (1000, True)
-
-
-def test_a_command_has_no_input(runner):
-    assert plain(runner("cat")) == CommandResult("h", ("cat",), b"", b"", 0)
-
-
-def test_a_command_that_does_not_end_is_ended_with_all_it_started(runner, leftovers):
-    marker = "4242.0815"
-    script = f"echo begun; sleep {marker} & sleep {marker}; echo never"
-
-    result = runner("sh", "-c", script, timeout=4)
-
-    assert plain(result) == CommandResult(
-        "h", ("sh", "-c", script), b"begun\n", b"", None, timed_out=True
-    )
-    assert leftovers(marker) == []
-
-
-def test_a_command_that_ignores_term_is_killed(runner, leftovers):
-    marker = "4242.0816"
-    script = f"trap '' TERM; while :; do sleep {marker}; done"
-
-    result = runner("sh", "-c", script, timeout=4)
-
-    assert plain(result) == CommandResult("h", ("sh", "-c", script), b"", b"", None, timed_out=True)
-    assert leftovers(marker) == []
-
-
-def test_what_a_command_leaves_behind_is_ended_with_it(runner, leftovers):
-    marker = "4242.0817"
-
-    result = runner("sh", "-c", f"sleep {marker} & echo done")
-
-    assert (result.stdout, result.exit_code) == (b"done\n", 0)
-    assert leftovers(marker) == []
-
-
-def test_a_missing_tool_is_told_from_exit_code_127(runner):
-    missing = runner("no-such-tool-here", "x")
-    own = runner("sh", "-c", "exit 127")
-    path = runner("/usr/bin/no-such-tool-here")
-
-    assert (missing.missing, missing.exit_code, missing.stdout, missing.stderr) == (
-        True, 127, b"", b"",
-    )  # fmt: skip
-    assert (own.missing, own.exit_code) == (False, 127)
-    assert path.missing
-
-
-def test_sbin_is_in_the_path_and_the_language_is_c(runner, monkeypatch):
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")
-
-    result = runner("sh", "-c", 'echo "$LC_ALL $LANG"; command -v sshd')
-
-    assert result.stdout == b"C C\n/usr/sbin/sshd\n"
-
-
-def test_times_are_taken_around_the_command(runner):
-    before = time.time()
-    result = runner("sleep", "0.5")
-    after = time.time()
-
-    assert before <= result.start <= result.end <= after
-    assert 0.5 <= result.end - result.start < 1.5
-
-
-def test_an_argv_that_is_not_permitted_never_leaves(sshd):
-    asked = []
-    transport = sshd.transport(permit=lambda argv: asked.append(argv) or argv[0] == "true")
-    nowhere = Host("nowhere", address="name.invalid")
-
-    with pytest.raises(NotPermittedError, match="'perfquery -R 1 1' is not a command"):
-        transport.run(nowhere, ["perfquery", "-R", "1", "1"], timeout=5)
-    with pytest.raises(NotPermittedError):
-        run_many(transport, [(nowhere, ("true",)), (nowhere, ("false",))], timeout=5)
-    with pytest.raises(NotPermittedError):
-        LocalTransport(lambda _: False).run(nowhere, ["true"], timeout=5)
-    assert asked == [("perfquery", "-R", "1", "1"), ("true",), ("false",)]
-
-
-def test_close_ends_what_runs(runner, leftovers, wait_for):
-    marker = "4242.0818"
-    seen = []
-
-    def work():
-        try:
-            runner("sleep", marker)
-        except TransportError as error:
-            seen.append((error.step, str(error)))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert wait_for(marker) != []
-    runner.transport.close()
-    thread.join(10)
-
-    assert seen == [("session", "h: the transport was closed while sleep ran")]
-    assert leftovers(marker) == []
-
-
-def test_ctrl_c_ends_what_runs(runner, leftovers, monkeypatch):
-    marker = "4242.0819"
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    process = LocalProcess if isinstance(runner.transport, LocalTransport) else SshProcess
-    monkeypatch.setattr(process, "_read", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        runner("sh", "-c", f"echo; sleep {marker}")
-
-    assert leftovers(marker) == []
-
-
-def test_a_lost_connection_is_lost_and_ends_the_command(new_sshd, leftovers, wait_for):
-    server = new_sshd("one")
-    transport = server.transport()
-    marker = "4242.0820"
-    results = []
-    thread = threading.Thread(
-        target=lambda: results.append(
-            transport.run(server.host(), ("sh", "-c", f"echo a; sleep {marker}"), timeout=60)
-        )
-    )
-    thread.start()
-    assert wait_for(f"sleep\0{marker}") != []
-    for pid in server.sessions():
-        subprocess.run(["kill", "-KILL", str(pid)], check=True)
-    thread.join(10)
-
-    assert [dataclasses.replace(result, start=None) for result in results] == [
-        CommandResult("h", ("sh", "-c", f"echo a; sleep {marker}"), b"a\n", b"", None, lost=True)
+def test_stop_ends_it_by_term_and_kills_what_ignores_that(runner, wait_for, leftovers):
+    polite = start(runner, "sleep", "4242.1002")
+    stubborn = start(runner, "sh", "-c", "trap '' TERM; echo up; while :; do sleep 4242.1003; done")
+    assert wait_for("4242.1002")
+    # its own child, not the wrapper that is about to become it: then the trap is set
+    assert wait_for("sleep\x004242.1003")
+
+    results = [polite.stop(), stubborn.stop()]
+
+    assert [shown(result) for result in results] == [
+        (b"", b"", None, "TERM"),
+        (b"up\n", b"", None, "KILL"),
     ]
-    assert leftovers(marker) == []
-    assert transport.run(server.host(), ("echo", "again"), timeout=9).stdout == b"again\n"
+    assert leftovers("4242.1002") == leftovers("4242.1003") == []
 
 
-def test_the_host_ends_the_command_by_itself_when_nobody_hangs_up(leftovers, monkeypatch):
-    """The host's own timer, for a network that dies without a word."""
-    marker = "4242.0821"
-    monkeypatch.setattr(wrap, "SCRIPT", wrap.SCRIPT.replace("n + 10", "n"))
-    wrapped = wrap.wrap(("sleep", marker), timeout=1)
+def test_its_time_counts_from_the_release_and_ends_it(runner, leftovers):
+    running = start(runner, "sleep", "4242.1004", timeout=1.5, held=True)
+    time.sleep(1)
+    begun = time.monotonic()
+    running.release()
 
-    with subprocess.Popen(
-        wrapped.words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    ) as process:
-        assert process.wait(10) == -signal.SIGTERM
+    result = running.wait()
 
-    assert leftovers(marker) == []
-
-
-def test_noise_of_login_scripts_is_not_output(new_sshd):
-    server = new_sshd(
-        "one", 'ForceCommand echo Welcome; echo warning >&2; eval "$SSH_ORIGINAL_COMMAND"'
-    )
-
-    result = server.transport().run(
-        server.host(), ("sh", "-c", "echo out; echo err >&2"), timeout=9
-    )
-
-    assert (result.stdout, result.stderr, result.exit_code) == (b"out\n", b"err\n", 0)
+    assert (result.timed_out, result.exit_code) == (True, None)
+    assert 1.4 < time.monotonic() - begun < 12
+    assert leftovers("4242.1004") == []
 
 
-def test_a_host_that_runs_something_else_is_no_result(new_sshd):
-    server = new_sshd("one", "ForceCommand echo this account is closed; exit 0")
+def test_closing_the_transport_ends_what_was_started(runner, leftovers):
+    running = start(runner, "sleep", "4242.1006")
+    time.sleep(0.3)
 
-    with pytest.raises(TransportError) as caught:
-        server.transport().run(server.host(), ("ibstat",), timeout=9)
+    runner.transport.close()
 
-    assert caught.value.step == "session"
-    assert "did not run our command (exit code 0, it said 'this account is closed')" in str(
-        caught.value
-    )
+    assert leftovers("4242.1006") == []
+    with pytest.raises(TransportError, match="the transport was closed while sleep ran"):
+        running.wait()
 
 
-def test_a_hundred_hosts_share_few_threads_and_descriptors(sshd):
-    transport = sshd.transport(max_connections=10)
-    jobs = [(sshd.host(f"node{n:03d}"), ("echo", f"n{n}")) for n in range(100)]
-    peak = {"threads": 0, "files": 0}
-    base = {
-        "threads": threading.active_count(),
-        "files": len(list(Path("/proc/self/fd").iterdir())),
-    }
-    done = threading.Event()
+def test_what_is_not_permitted_is_not_started(sshd):
+    for transport, host in (
+        (LocalTransport(lambda _: False), Host("h", local=True)),
+        (sshd.transport(permit=lambda _: False), sshd.host()),
+    ):
+        with pytest.raises(NotPermittedError):
+            transport.start(host, ("true",), timeout=1)
 
-    def watch():
-        while not done.wait(0.02):
-            peak["threads"] = max(peak["threads"], threading.active_count())
-            peak["files"] = max(peak["files"], len(list(Path("/proc/self/fd").iterdir())))
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    results = run_many(transport, jobs, timeout=60, fan_out=8)
-    done.set()
-    watcher.join()
+def test_more_commands_on_one_host_than_a_connection_carries(sshd, leftovers):
+    transport = sshd.transport()
+    jobs = [(sshd.host(), ("sh", "-c", f"echo {n}; sleep 4242.1007")) for n in range(30)]
+
+    threads = threading.active_count()
+    running = start_many(transport, jobs, timeout=60, held=True, fan_out=8)
+    more = threading.active_count() - threads
+    for one in running:
+        one.release()
+    # what is waited for still runs beside them
+    beside = [transport.run(sshd.host(), ("echo", "beside"), timeout=9).stdout for _ in range(3)]
+    time.sleep(0.5)
+    results = [one.stop() for one in running]
+
+    assert beside == [b"beside\n"] * 3
+    assert [shown(result) for result in results] == [
+        (b"%d\n" % n, b"", None, "TERM") for n in range(30)
+    ]
+    assert more <= 9  # a thread for each connection, four commands on each
+    assert leftovers("4242.1007") == []
+
+
+@pytest.mark.parametrize("sessions", [1, 2])
+def test_a_server_that_allows_few_sessions_gets_more_connections(new_sshd, sessions):
+    server = new_sshd("few", f"MaxSessions {sessions}")
+    transport = server.transport()
+    running = [
+        transport.start(server.host(), ("sh", "-c", f"echo {n}"), timeout=60, held=True)
+        for n in range(5)
+    ]
+    for one in running:
+        one.release()
+
+    assert [one.wait().stdout for one in running] == [b"%d\n" % n for n in range(5)]
+
+
+def test_a_lost_connection_ends_it_there_and_says_so_here(new_sshd, leftovers, wait_for):
+    server = new_sshd("one")
+    held = server.transport().start(server.host(), ("sleep", "4242.1008"), timeout=60, held=True)
+    running = server.transport().start(server.host(), ("sleep", "4242.1009"), timeout=60)
+    assert wait_for("sleep\x004242.1009") != []
+    for pid in server.sessions():
+        os.kill(pid, signal.SIGKILL)
+
+    results = [held.wait(), running.wait()]
+
+    assert [result.lost for result in results] == [True, True]
+    assert leftovers("4242.1008") == leftovers("4242.1009") == []
+
+
+CHILD = """
+import sys, time
+from pathlib import Path
+from ibaccept.transport import Host
+from ibaccept.transport.local import LocalTransport
+from ibaccept.transport.fanout import start_many
+from ibaccept.transport.ssh import SshTransport
+
+how, marker, port, config, key = sys.argv[1:]
+if how == "ssh":
+    host = Host("h", address="127.0.0.1", port=int(port), user="root", key_file=Path(key))
+    transport = SshTransport(lambda _: True, ssh_config=Path(config))
+else:
+    host = Host("h", local=True)
+    transport = LocalTransport(lambda _: True)
+running = start_many(transport, [(host, ("sleep", marker))] * 6, timeout=60, held=True)
+for one in running[:3]:
+    one.release()
+time.sleep(0.5)
+print("up", flush=True)
+try:
+    time.sleep(60)
+finally:
     transport.close()
+"""
 
-    assert {n: (r.host, r.stdout) for n, r in enumerate(results)} == {
-        n: (f"node{n:03d}", b"n%d\n" % n) for n in range(100)
-    }
-    # the watcher, eight workers, a paramiko thread for each of at most 10 + 8 connections
-    assert peak["threads"] - base["threads"] <= 1 + 8 + 18 + 2
-    assert peak["files"] - base["files"] <= 18 + 2 * 8 + 12
+
+@pytest.mark.parametrize("name", ["INT", "KILL", "TERM"])
+@pytest.mark.parametrize("how", ["ssh", "local"])
+def test_the_end_of_our_process_ends_what_it_started(sshd, leftovers, how, name):
+    marker = f"4242.11{len(how)}{len(name)}{ord(name[0])}"
+    argv = (how, marker, str(sshd.port), str(sshd.config), str(sshd.key_file))
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(CHILD), *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as child:
+        assert child.stdout.readline() == b"up\n"
+        child.send_signal(signal.Signals[f"SIG{name}"])
+
+    assert leftovers(marker) == []

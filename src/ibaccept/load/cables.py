@@ -57,7 +57,7 @@ class JobCables:
 
     Attributes:
         cables: ISLs first, then those of the hosts.
-        problems: what could not be told.
+        problems: what is not known.
         lacking: why a side's cables are not all there, ``client`` and ``storage``.
     """
 

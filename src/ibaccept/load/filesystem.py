@@ -25,7 +25,7 @@ from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
 TIMES_CACHE = 2.0
-"""A data set is so many times larger than what can cache it, or it measures the cache."""
+"""Least ratio of the data set to the memory that can cache it; below it, the cache is measured."""
 
 _MOVED_WITHIN = 0.01
 """IOR prints the amount with two decimals, so that it can be off by half a percent."""
@@ -218,7 +218,7 @@ class FilesystemRunner:
                 **common, size=size, count=load.processes, depth=load.depth
             )
             return [(host.transport, argv)]
-        # IOR without MPI is one process: so many of them, each with its own file
+        # IOR without MPI is one process: one for each of the processes, with a file of its own
         return [
             (
                 host.transport,
@@ -277,9 +277,9 @@ class FilesystemRunner:
     def _other_amount(
         self, what: str, direction: Direction, part: ClientRate, captures: tuple[CaptureRef, ...]
     ) -> NotSeen | None:
-        """A process that moved another amount than it was told to.
+        """A process that moved another amount than it was started with.
 
-        The data set is held against the caches by what was asked for, so a part of it, or one file
+        The data set is compared with the caches by its expected size, so a part of it, or one file
         read several times over, would measure them.
         """
         load = self.load
@@ -287,15 +287,15 @@ class FilesystemRunner:
         if load.tool != "elbencho":
             size //= load.processes
         # fio leaves out what is less than a block at the end of a file
-        asked = size - size % load.block or size
+        expected = size - size % load.block or size
         if load.tool == "fio":
-            asked *= load.processes
-        if abs(part.moved - asked) <= _MOVED_WITHIN * asked:
+            expected *= load.processes
+        if abs(part.moved - expected) <= _MOVED_WITHIN * expected:
             return None
         return NotSeen(
             what,
-            f"{direction}: {part.client}: {load.tool} moved {Size(part.moved)}, "
-            f"asked for were {Size(asked)}, so it is not the data set that was to be moved",
+            f"{direction}: {part.client}: {load.tool} moved {Size(part.moved)} "
+            f"instead of {Size(expected)}, so it is not the data set that was to be moved",
             "see its output, and whether its files are whole; then run it again",
             captures,
         )

@@ -105,7 +105,7 @@ class Pace:
     """How long things wait; a replay and tests wait less.
 
     Attributes:
-        sleep: waits so many seconds; does nothing in a replay.
+        sleep: waits a number of seconds; does nothing in a replay.
         interval: seconds between two samples of the cables.
         listening: looks at a host for its servers, a pause of ``listening_pause`` between two.
         settle: share of a run of known length, at each of its ends, that is not its steady part

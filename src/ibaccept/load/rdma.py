@@ -238,7 +238,7 @@ class RdmaRunner:
             return taken
         return NotSeen(
             _what(pair),
-            f"server: {pair.runs_server}: it ended before its client began: somebody else met it",
+            f"server: {pair.runs_server}: it ended before its client began: another client met it",
             "run it again; see who uses the host",
         )
 

@@ -380,9 +380,9 @@ class LoadRuns:
     """All load runs of one run of the suite.
 
     Attributes:
-        filesystem_write: None where it was not asked for.
+        filesystem_write: None where the expectations order none.
         filesystem_read: as before; made after the write run, of what that wrote.
-        rdma_read: rounds; one with ``pattern: pairs``. Empty where not asked for.
+        rdma_read: rounds; one with ``pattern: pairs``. Empty where none is ordered.
         rdma_write: as ``rdma_read``.
         watches: by run: ``filesystem-write``, ``filesystem-read``, ``rdma-read``, ``rdma-write``
             (and ``rdma-read-2`` for the second round).

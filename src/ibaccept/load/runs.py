@@ -52,7 +52,7 @@ DIRECTIONS: tuple[Direction, ...] = ("write", "read")
 """Of the file system, in this order: what was not written cannot be read."""
 
 TOLERANCE = 0.03
-"""By so much bytes on cables and bytes of the benchmark may differ."""
+"""Allowed difference of bytes on the cables and bytes of the benchmark, as a share."""
 
 CLOCKS_APART = 1.0
 """Seconds."""
@@ -76,7 +76,7 @@ def run_load(
         inputs: what to run.
         snapshot: the look before: routes, LIDs, observer.
         pace: how long things wait.
-        progress: told every step, a line each.
+        progress: gets a line for each step.
     """
     with _labelled(transport):
         return _Runs(transport, inputs, snapshot, pace or Pace(), progress).all()
@@ -204,7 +204,7 @@ class _Runs:
             return cables
         name = self.snapshot.observer
         if name is None:
-            return NotSeen("the cables", "no observer could be used, so nobody reads the counters")
+            return NotSeen("the cables", "no observer could be used, so no counter was read")
         observer = self.snapshot.inventory.hosts[name]
         return Watch(
             self.transport,

@@ -83,7 +83,7 @@ class Watch:
         transport: records.
         observer: reads.
         queries: what to read.
-        clocks: told of every result.
+        clocks: learn from every result.
     """
 
     transport: Transport
@@ -103,18 +103,18 @@ class Watch:
         readings: dict[tuple[PortId, str], WatchReading] = {}
         why: dict[PortId, str] = {}
         times: list[tuple[float, float]] = []
-        for ask, result in self._run(list(self._asked())):
+        for one_sent, result in self._run(list(self._commands())):
             if isinstance(result, CommandResult):
                 self.clocks.note(result)
-            for query, ports, told in _told(ask, result):
-                if isinstance(told, NotSeen):
-                    self._not_read(ask, query, ports, told, why)
+            for query, ports, reply in _replies(one_sent, result):
+                if isinstance(reply, NotSeen):
+                    self._not_read(one_sent, query, ports, reply, why)
                     continue
-                times.append((told.start, told.end))
-                for block in told.blocks:
+                times.append((reply.start, reply.end))
+                for block in reply.blocks:
                     # one query takes microseconds, starting the tool nearly all of the time
-                    _keep(query, block, told, readings, extended=ask.extended)
-                for port in ports if ask.extended else ():
+                    _keep(query, block, reply, readings, extended=one_sent.extended)
+                for port in ports if one_sent.extended else ():
                     if (query.ports[port], XMIT) not in readings:
                         why[query.ports[port]] = f"perfquery printed nothing of port {port}"
         if not times:
@@ -130,13 +130,13 @@ class Watch:
         self.samples.append(taken)
         return taken
 
-    def _run(self, asked: Sequence[_Ask]) -> Iterator[tuple[_Ask, CommandResult | TransportError]]:
+    def _run(self, sent: Sequence[_Sent]) -> Iterator[tuple[_Sent, CommandResult | TransportError]]:
         """First those that read switches whole, which call sudo by themselves, then the others."""
         for each in (True, False):
-            some = [ask for ask in asked if ask.is_each is each]
+            some = [one_sent for one_sent in sent if one_sent.is_each is each]
             results = run_many(
                 self.transport,
-                [(self.observer.transport, ask.argv) for ask in some],
+                [(self.observer.transport, one_sent.argv) for one_sent in some],
                 timeout=commands.PERFQUERY_EACH.timeout,
                 limit=commands.PERFQUERY_EACH.limit(max((len(a.queries) for a in some), default=0)),
                 root=not each,
@@ -147,7 +147,7 @@ class Watch:
 
     def _not_read(
         self,
-        ask: _Ask,
+        one_sent: _Sent,
         query: Query,
         ports: Sequence[int],
         part: NotSeen,
@@ -156,11 +156,11 @@ class Watch:
         which = f" port {ports[0]}" if len(ports) == 1 else ""
         key = f"LID {query.lid}{which}"
         self.problems[key] = replace(part, what=f"{part.what} at {key}")
-        if ask.extended:
+        if one_sent.extended:
             why.update({query.ports[port]: part.reason for port in ports})
-        if ask.is_each and part.what == _ONE_SWITCH:
+        if one_sent.is_each and part.what == _ONE_SWITCH:
             # one port that does not answer hides the others: from now on one by one
-            self._single.add((query, ask.extended))
+            self._single.add((query, one_sent.extended))
 
     def first(self) -> None:
         """The sample before the load; learns which ports need the basic counters for XmitWait."""
@@ -178,7 +178,7 @@ class Watch:
         """The sample after the load."""
         self.after = self.sample()
 
-    def _asked(self) -> Iterator[_Ask]:
+    def _commands(self) -> Iterator[_Sent]:
         """What to send for one sample: a few sessions, each for its share of the switches."""
         hca = self.observer.ib_hca[0] if self.observer.ib_hca else None
         port = self.observer.ib_port
@@ -187,7 +187,7 @@ class Watch:
             switches = [q for q in wanted if q.is_switch and (q, extended) not in self._single]
             for number in range(min(AT_A_TIME, len(switches))):
                 some = tuple(switches[number::AT_A_TIME])
-                yield _Ask(
+                yield _Sent(
                     commands.PERFQUERY_EACH.argv(
                         as_root="sudo -n --" if self.observer.transport.sudo else "",
                         wide="-x" if extended else "",
@@ -202,7 +202,7 @@ class Watch:
             for query in wanted:
                 for number in () if query in switches else query.ports:
                     argv = one.argv(hca=hca, hca_port=port, lid=int(query.lid), port=number)
-                    yield _Ask(argv, (query,), extended, number)
+                    yield _Sent(argv, (query,), extended, number)
 
     def steady_sample(self) -> None:
         """Mark the newest sample as inside the steady part."""
@@ -233,7 +233,7 @@ _CABLES = "the load of cables"
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
+class _Sent:
     """One command of a sample.
 
     Attributes:
@@ -254,7 +254,7 @@ class _Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Reply:
     """What one perfquery printed, and when it began and ended.
 
     Attributes:
@@ -269,14 +269,14 @@ class _Told:
     before: int
 
 
-def _told(
-    ask: _Ask, result: CommandResult | TransportError
-) -> Iterator[tuple[Query, list[int], _Told | NotSeen]]:
-    """Query by query, the ports asked for and what was printed of them, or why nothing was."""
+def _replies(
+    one_sent: _Sent, result: CommandResult | TransportError
+) -> Iterator[tuple[Query, list[int], _Reply | NotSeen]]:
+    """Query by query, the ports to read and what was printed of them, or why nothing was."""
     step = "perfquery"
-    if not ask.is_each:
-        (query,), told = ask.queries, _one(result)
-        yield query, [ask.port or 0], told
+    if not one_sent.is_each:
+        (query,), reply = one_sent.queries, _one(result)
+        yield query, [one_sent.port or 0], reply
         return
     taken = whole(_CABLES, result, step=step)
     bad = taken if isinstance(taken, NotSeen) else None
@@ -287,7 +287,7 @@ def _told(
         except ParseError as error:
             bad = bad or NotSeen(_CABLES, f"{step}: {result.host}: {error}")
     host = result.host
-    for query in ask.queries:
+    for query in one_sent.queries:
         part = parts.get(int(query.lid))
         lost = bad or NotSeen(
             _CABLES,
@@ -300,7 +300,7 @@ def _told(
             yield query, list(query.ports), _of_switch(result, part, part.end)
 
 
-def _of_switch(result: CommandResult, part: perfquery_each.Each, end: float) -> _Told | NotSeen:
+def _of_switch(result: CommandResult, part: perfquery_each.Each, end: float) -> _Reply | NotSeen:
     where = f"perfquery: {result.host}: LID {part.lid}"
     if part.exit_code != 0:
         words = last_line(part.text) or "it printed nothing"
@@ -309,17 +309,17 @@ def _of_switch(result: CommandResult, part: perfquery_each.Each, end: float) -> 
         blocks = perfquery.parse(part.text)
     except ParseError as error:
         return NotSeen(_ONE_SWITCH, f"{where}: {error}")
-    return _Told(blocks, part.start, end, file_of(result), part.line - 1)
+    return _Reply(blocks, part.start, end, file_of(result), part.line - 1)
 
 
-def _one(result: CommandResult | TransportError) -> _Told | NotSeen:
+def _one(result: CommandResult | TransportError) -> _Reply | NotSeen:
     """What a process of its own printed."""
 
-    def read(taken: CommandResult) -> _Told | NotSeen:
+    def read(taken: CommandResult) -> _Reply | NotSeen:
         blocks = perfquery.parse(taken.text)
         if taken.start is None or taken.end is None:
             return NotSeen(_CABLES, f"perfquery: {taken.host}: its time is not known")
-        return _Told(blocks, taken.start, taken.end, file_of(taken), 0)
+        return _Reply(blocks, taken.start, taken.end, file_of(taken), 0)
 
     return parsed(_CABLES, result, read, step="perfquery")
 
@@ -327,7 +327,7 @@ def _one(result: CommandResult | TransportError) -> _Told | NotSeen:
 def _keep(
     query: Query,
     block: perfquery.CounterBlock,
-    told: _Told,
+    reply: _Reply,
     readings: dict[tuple[PortId, str], WatchReading],
     *,
     extended: bool,
@@ -336,7 +336,7 @@ def _keep(
     if port is None:
         return
     for name in (XMIT, RCV, WAIT) if extended else (WAIT,):
-        reading = _reading(block, name, told)
+        reading = _reading(block, name, reply)
         if reading is not None and (extended or not _has(readings, port)):
             readings[port, name] = reading
 
@@ -346,11 +346,15 @@ def _has(readings: Mapping[tuple[PortId, str], WatchReading], port: PortId) -> b
     return reading is not None and reading.bits == EXTENDED_BITS
 
 
-def _reading(block: perfquery.CounterBlock, name: str, told: _Told) -> WatchReading | None:
+def _reading(block: perfquery.CounterBlock, name: str, reply: _Reply) -> WatchReading | None:
     if name not in block.counters:
         return None
-    time, line = (told.start + told.end) / 2, block.lines.get(name)
-    seen = (told.file, None if line is None else told.before + line, block.printed.get(name, name))
+    time, line = (reply.start + reply.end) / 2, block.lines.get(name)
+    seen = (
+        reply.file,
+        None if line is None else reply.before + line,
+        block.printed.get(name, name),
+    )
     if name in block.unsupported:
         return WatchReading(0, 0, time, *seen)
     return WatchReading(block.counters[name], block.bits(name) or WIDTH[name], time, *seen)

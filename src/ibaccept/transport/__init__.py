@@ -72,7 +72,7 @@ class CommandResult:
 
     Attributes:
         host: inventory name.
-        argv: what was asked for, without sudo or the wrapper.
+        argv: the command as it was sent, without sudo or the wrapper.
         stdout: raw bytes.
         stderr: raw bytes, never mixed with stdout.
         exit_code: of the command itself; None when it was ended by a signal, timed out or lost.
@@ -125,7 +125,7 @@ class CommandResult:
     def problem(self) -> str | None:
         """Why the output cannot be taken whole, in a sentence; None when the command ended itself.
 
-        An exit code is no problem here: which codes are answers is the caller's to say.
+        An exit code is no problem here: which codes are answers depends on the command.
         """
         tool = self.tool
         reasons = (

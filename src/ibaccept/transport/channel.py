@@ -1,4 +1,4 @@
-"""One command on one SSH channel: both streams, read by whoever looks, without a thread."""
+"""One command on one SSH channel: both streams are read when it is polled, without a thread."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def dial(host: str, settings: SshSettings, timeout: float) -> socket.socket:
     """Resolve the name and connect.
 
     Raises:
-        TransportError: the name does not resolve, nobody listens, or nothing answers.
+        TransportError: the name does not resolve, the port is closed, or nothing answers.
     """
     where = settings.endpoint
     try:
@@ -137,7 +137,7 @@ def retry_delays() -> Iterator[float]:
 
 
 class DroppedError(Exception):
-    """The server closed the connection before it said who it is: it may be busy, try again."""
+    """The server closed the connection before its banner: it may be busy, try again."""
 
 
 def handshake(host: str, settings: SshSettings, sock: Any, timeout: float) -> SignalTransport:

@@ -132,7 +132,7 @@ class KnownHosts:
 
     @property
     def types(self) -> frozenset[str]:
-        """Key types known for the server, to be asked for first."""
+        """Key types known for the server, to be preferred in the key exchange."""
         return frozenset(key.type for key in self._known)
 
     def check(self, key_type: str, key: bytes) -> None:

@@ -164,7 +164,7 @@ class LocalProcess:
         self._deadline = time.monotonic() + seconds
 
     def drive(self) -> Ending:
-        """Step until it has ended, its time has passed, or we are told to stop."""
+        """Step until it has ended, its time has passed, or the transport is closed."""
         while (ending := self.step()) is None:
             if self._streams:
                 select.select(tuple(self._streams), (), (), _TICK)

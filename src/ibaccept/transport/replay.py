@@ -282,7 +282,7 @@ class ReplayTransport:
         self._run_dir = run_dir
         # A command that was started and one that was run are not each other's results.
         self._recorded: defaultdict[tuple[str, Argv, bool], list[Entry]] = defaultdict(list)
-        self._asked: Counter[tuple[str, Argv, bool]] = Counter()
+        self._sent: Counter[tuple[str, Argv, bool]] = Counter()
         self._lock = threading.Lock()
         entries = [entry for entry in load(run_dir) if label is None or entry.label == label]
         # of equal commands that ran side by side the first started is the first given
@@ -373,8 +373,8 @@ class ReplayTransport:
         key = (host.name, tuple(argv), started)
         with self._lock:
             entries = self._recorded.get(key, [])
-            number = self._asked[key]
-            self._asked[key] += 1
+            number = self._sent[key]
+            self._sent[key] += 1
         if number < len(entries):
             return entries[number]
         held = f"it holds {len(entries)} of them" if entries else "it was not run then"

@@ -1,7 +1,7 @@
 """A command that runs while its caller does something else: polled, never waited for by a thread.
 
 Hundreds of them run at a time from one process, so none has a thread or a file descriptor of its
-own beyond what its connection has; whoever waits looks at each in turn.
+own beyond what its connection has; a caller that waits polls each in turn.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Process(Protocol):
         ...
 
     def expire(self, seconds: float) -> None:
-        """Time it out after so many seconds from now."""
+        """Time it out ``seconds`` from now."""
         ...
 
     def hang_up(self, grace: float) -> None:

@@ -180,7 +180,7 @@ class Wrapped:
 
     @property
     def exec_string(self) -> str:
-        """What an SSH server is asked to execute, quoted for the login shell."""
+        """The command line for an SSH server, quoted for the login shell."""
         return "exec " + shlex.join(self.words)
 
 
@@ -313,12 +313,12 @@ def result_of(
     out = unframe(wrapped.token, stdout, stderr)
     cut = ending.timed_out or ending.lost or ending.truncated
     if not out.begun and not cut:
-        said = (stderr.strip() or stdout.strip()).decode("utf-8", "replace")[:200]
+        printed = (stderr.strip() or stdout.strip()).decode("utf-8", "replace")[:200]
         how = f"exit code {ending.exit_code}" if ending.signal is None else ending.signal
         raise TransportError(
             host.name,
             "session",
-            f"the login shell did not run our command ({how}, it said {said!r}); "
+            f"the login shell did not run our command ({how}, it printed {printed!r}); "
             f"check that 'ssh {host.address or host.name} sh -c true' works",
         )
     errors = out.stderr[:limit]
