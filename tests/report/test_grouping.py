@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ibaccept.report.grouping import group
+from ibaccept.report.terminal import Told, failure_text
 from ibaccept.verdict import Finding, Subject
 
 
@@ -61,3 +62,52 @@ def test_failures_come_first_and_what_is_waived_last():
         ("expected 4X HDR, not seen: no answer", "error", [("n2", 1)]),
         (f"waived (RMA-1: on order): {EDR}", "waived", [("n1", 1)]),
     ]
+
+
+def cable(switch, number, found):
+    name = f"{switch}/{number} - n{number:02}/1"
+    subject = Subject("link", name, ("0x1", "0x2"), (number, 1))
+    return Finding(subject, "error", name, found.format(end=f"n{number:02}"))
+
+
+def test_a_switch_that_does_not_answer_is_stated_once():
+    """The sentences of its cables differ in the names of the other ends alone."""
+    silent = "missing: core-3 is not in the fabric; {end} is not in the fabric"
+    other = "n01/1 is up, but what it is cabled to was not seen"
+    findings = [
+        *(cable("core-3", number, silent) for number in range(1, 14)),
+        cable("leaf-1", 40, other),
+    ]
+
+    assert told(findings) == [
+        (
+            "core-3, 13 cables: expected the cable, not seen: missing: core-3 is not in the "
+            "fabric; its other end is not in the fabric",
+            "error",
+            [("core-3/1 - n01/1, core-3/2 - n02/1, core-3/3 - n03/1 and 10 more cables", 13)],
+        ),
+        (f"expected leaf-1/40 - n40/1, not seen: {other}", "error", [("leaf-1/40 - n40/1", 1)]),
+    ]
+
+
+def test_what_differs_by_more_than_names_is_not_put_together():
+    findings = [cable("core-3", number, "core-3 counted " + "x" * number) for number in range(1, 5)]
+
+    assert [size for _, _, entries in told(findings) for _, size in entries] == [1, 1, 1, 1]
+
+
+def test_a_later_entry_refers_to_the_cause(not_judged):
+    silent = "core-3 is not in the fabric; {end} is not in the fabric"
+    cables = tuple(cable("core-3", number, silent) for number in range(1, 14))
+    first = replace(not_judged, id="all-cabled", findings=cables)
+    before = Told()
+
+    whole = failure_text(first, 100, told=before).splitlines()
+    later = failure_text(replace(first, id="hosts"), 100, told=before).splitlines()
+    assert whole[-2:] == [
+        "  core-3, 13 cables: expected the cable, not seen: core-3 is not in the fabric; its other "
+        "end is not in the fabric:",
+        "    core-3/1 - n01/1, core-3/2 - n02/1, core-3/3 - n03/1 and 10 more cables",
+    ]
+    assert later[-1] == "  core-3, 13 cables not judged: as under all-cabled"
+    assert len(later) == len(whole) - 1

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ibaccept.fabric.harmless import clean
 from ibaccept.fabric.nodeset import expand, fold
+from ibaccept.fabric.wording import listed
+from ibaccept.report.punchlist import ends
 from ibaccept.report.text import count, difference_text
 from ibaccept.verdict import Finding
 from ibaccept.verdict.evidence import CaptureRef, Counter, RouteRef
@@ -26,7 +28,7 @@ _FOLD_CHARS = 400
 
 @dataclass(frozen=True, slots=True)
 class GroupedFinding:
-    """Subjects whose difference and evidence are identical.
+    """Subjects whose difference and evidence are identical, or have one cause.
 
     Attributes:
         name: one name, or a folded node set with its size: ``node[001-300] (300)``.
@@ -41,11 +43,16 @@ class GroupedFinding:
 
 @dataclass(frozen=True, slots=True)
 class FindingGroup:
-    """Findings with the same expected and found."""
+    """Findings with the same expected and found.
+
+    Attributes:
+        cause: the node that explains all of them; empty where they are not about one.
+    """
 
     head: str
     outcome: str
     entries: tuple[GroupedFinding, ...]
+    cause: str = ""
 
     @property
     def size(self) -> int:
@@ -113,17 +120,82 @@ def _entries(findings: Sequence[Finding]) -> tuple[GroupedFinding, ...]:
     return tuple(entries)
 
 
+SHARED = 3
+"""Cables of one node that were not seen for one reason are stated as one."""
+
+_THE_CABLE, _OTHER_END = "the cable", "its other end"
+
+
+def _shared(findings: Sequence[Finding]) -> dict[int, tuple[str, str, str]]:
+    """Node, expected and found of findings that one node explains, by their place.
+
+    A switch that does not answer leaves every cable of it unjudged, each in a sentence of its own
+    that differs in the names of the cable and of its other end alone.
+    """
+    places = [n for n, f in enumerate(findings) if f.outcome == "error" and f.waived is None]
+    nodes = Tally(name for n in places for name in set(ends(findings[n].subject)) if name)
+    alike: dict[tuple[str, str, str], list[int]] = {}
+    for n in places:
+        finding = findings[n]
+        node, other = sorted(ends(finding.subject), key=lambda name: -nodes[name])
+        if node and other and node in finding.found:
+            expected = _without(finding, other, finding.expected)
+            key = (node, expected, _without(finding, other, finding.found))
+            alike.setdefault(key, []).append(n)
+    return {n: key for key, members in alike.items() if len(members) >= SHARED for n in members}
+
+
+def _without(finding: Finding, other: str, text: str) -> str:
+    """A sentence without the names by which it differs from that of the next cable."""
+    text = text.replace(finding.subject.name, _THE_CABLE)
+    for port in finding.subject.ports:
+        text = text.replace(f"{other}/{port}", _OTHER_END)
+    return re.sub(rf"(?<![\w.-]){re.escape(other)}(?![\w.-])", lambda _: _OTHER_END, text)
+
+
+def _cause(node: str, expected: str, found: str, members: Sequence[Finding]) -> FindingGroup:
+    """One group for all cables of a node; the first shows the evidence."""
+    first = members[0]
+    head = difference_text(replace(first, expected=expected, found=found))
+    name = listed((clean(f.subject.name) for f in members), SHARED, noun="cables")
+    entry = GroupedFinding(name, len(members), first)
+    head = f"{clean(node)}, {count(len(members))} cables: {head}"
+    return FindingGroup(head, "error", (entry,), clean(node))
+
+
 def group(findings: Iterable[Finding]) -> tuple[FindingGroup, ...]:
     """Group findings by what was expected and found, in the order they first come.
 
-    Failures come before what was not seen, waived findings last.
+    Failures come before what was not seen, waived findings last. Cables that were not judged for
+    the sake of one node are one group.
     """
+    findings = tuple(findings)
+    shared = _shared(findings)
+    causes: dict[tuple[str, str, str], list[Finding]] = {}
     alike: dict[tuple[bool, str, str, str, str], list[Finding]] = {}
-    for finding in findings:
-        waived = finding.waived is not None
-        key = (waived, finding.outcome, finding.expected, finding.found, finding.waived or "")
+    for place, finding in enumerate(findings):
+        if place in shared:
+            causes.setdefault(shared[place], []).append(finding)
+            continue
+        key = (
+            finding.waived is not None,
+            finding.outcome,
+            finding.expected,
+            finding.found,
+            finding.waived or "",
+        )
         alike.setdefault(key, []).append(finding)
-    return tuple(
+    groups = [
         FindingGroup(difference_text(found[0]), "waived" if key[0] else key[1], _entries(found))
-        for key, found in sorted(alike.items(), key=lambda item: (item[0][0], item[0][1] != "fail"))
+        for key, found in alike.items()
+    ]
+    stated = sorted((_cause(*key, found) for key, found in causes.items()), key=_most_first)
+    wrong, unseen, waived = (
+        [shown for shown in groups if shown.outcome == outcome]
+        for outcome in ("fail", "error", "waived")
     )
+    return (*wrong, *stated, *unseen, *waived)
+
+
+def _most_first(shown: FindingGroup) -> int:
+    return -shown.size

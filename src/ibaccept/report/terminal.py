@@ -79,13 +79,15 @@ class _Paint:
 
 @dataclass
 class Told:
-    """Tables and notes that the reader was shown already, with the entry they were shown under.
+    """Tables, notes and causes that were shown already, with the entry they were shown under.
 
-    Entries about one load run share its tables, figures and diagnosis; once is enough.
+    Entries about one load run share its tables, figures and diagnosis, and a switch that does not
+    answer explains findings of many entries; once is enough.
     """
 
     tables: dict[Table, str] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
+    causes: dict[str, str] = field(default_factory=dict)
 
     def fresh_tables(self, verdict: Verdict) -> Iterator[tuple[Table, str]]:
         """Each table, and the entry it was shown under before; empty where it was not."""
@@ -141,13 +143,18 @@ def failure_text(
             f"not believed: recorded as {verdict.outcome} without bearing it out; "
             "run this entry again, and report the suite if it stays"
         )
+    told = Told() if told is None else told
     groups = group(verdict.findings)
     for shown in groups[:GROUPS]:
-        lines += _group(shown, paint)
+        before = told.causes.setdefault(shown.cause, verdict.id) if shown.cause else verdict.id
+        if before != verdict.id:
+            text = f"{shown.cause}, {count(shown.size)} cables not judged:"
+            lines.append(f"  {paint(text, shown.outcome)} as under {clean(before)}")
+        else:
+            lines += _group(shown, paint)
     if len(groups) > GROUPS:
         more = sum(hidden.size for hidden in groups[GROUPS:])
         lines.append(f"  ... {and_more(more, 'that differ otherwise')}, {ELSEWHERE}")
-    told = Told() if told is None else told
     for table, before in told.fresh_tables(verdict):
         if before:
             lines.append(f"  {paint(f'{clean(table.title)}:', 'strong')} as under {clean(before)}")
