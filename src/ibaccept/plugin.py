@@ -122,7 +122,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if sent is not None:
             run = join(sent, _Progress(config))
         elif hasattr(config, "workerinput"):
-            raise InputError("this xdist worker was not told which run it belongs to")
+            raise InputError("this xdist worker does not know which run it belongs to")
         else:
             run = begin(_given(config), _Progress(config), reports=_no_reports(config))
     except IbacceptError as error:
@@ -133,9 +133,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _complete_allure(config, run.info.fabric)
     for entry in run.inputs.expectations.entries:
         for mark in entry.marks:
-            config.addinivalue_line(
-                "markers", f"{mark}: asked for by {run.inputs.expectations.file}"
-            )
+            config.addinivalue_line("markers", f"{mark}: named by {run.inputs.expectations.file}")
 
 
 def _no_reports(config: pytest.Config) -> Path | None:
@@ -157,7 +155,7 @@ def _complete_allure(config: pytest.Config, fabric: str) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell an xdist worker which run it belongs to."""
+    """Send an xdist worker the folder of its run."""
     run = node.config.stash.get(RUN, None)
     if run is not None:
         node.workerinput["ibaccept"] = {
@@ -421,7 +419,7 @@ def _meta(run: Session) -> dict[str, Any]:
 
 
 class _Collector:
-    """Takes the verdicts down in the controller, from this process or from workers."""
+    """Collects the verdicts in the controller, from this process or from workers."""
 
     def __init__(self, run: Session) -> None:
         self.run = run

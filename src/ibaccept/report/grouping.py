@@ -1,4 +1,4 @@
-"""Findings that differ in the same way, told once: grouped by difference, folded by name."""
+"""Findings that differ in the same way, stated once: grouped by difference, folded by name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class GroupedFinding:
 
     Attributes:
         name: one name, or a folded node set with its size: ``node[001-300] (300)``.
-        size: number of findings told by this entry.
+        size: number of findings in this entry.
         finding: the first of them; its evidence stands for all.
     """
 

@@ -1,4 +1,4 @@
-"""What a run was: told by every report, part of no verdict."""
+"""Facts of a run: in every report, judged by none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RunMeta:
         run_dir: the run's folder, as the person at the terminal would type it.
         expectations: file name of the expectations.
         ibaccept: version of this suite.
-        job: the job that was asked about, in words: ``clients node[001-012], storage stor-1``.
+        job: the job, in words: ``clients node[001-012], storage stor-1``.
         warnings: what a reader must know of the run as a whole.
         replayed: where the captures were judged again without looking: when, and the run they are
             of. ``started`` is then the time of the look, and ``ended`` is empty.

@@ -1,6 +1,6 @@
 """A verdict as plain text for the terminal, the JUnit body and the Allure attachment.
 
-The layout is section 7 of the design: the sentence, the reason it was asked, what differs
+The layout is section 7 of the design: the sentence, the reason of the entry, what differs
 (grouped, folded), the proof, the way back to it. No line is broken: terminals wrap, and a route
 or a command must be copied whole.
 """
@@ -69,7 +69,7 @@ _COLOURS = {
 
 @dataclass(frozen=True, slots=True)
 class _Paint:
-    """Puts ANSI colour around text where it was asked for, and only there."""
+    """Puts ANSI colour around text where colour is on."""
 
     on: bool
 
@@ -116,7 +116,7 @@ def failure_text(
     heading: bool = True,
     told: Told | None = None,
 ) -> str:
-    """The verdict as the person at the terminal reads it.
+    """The verdict as the terminal shows it.
 
     Args:
         verdict: of any outcome; one that passes gives its sentence, coverage, tables and notes.
