@@ -694,7 +694,7 @@ def test_a_bundle_that_was_cut_short_is_refused(judge, site, bundle):
 
     assert (ran.code, ran.errors.strip().replace(f"{site.path}/", "")) == (
         4,
-        "ERROR: the look at the fabric in short was cut short, so its captures are not complete; "
+        "ERROR: the sweep of the fabric in short was cut short, so its captures are not complete; "
         "run the suite against the fabric",
     )
 

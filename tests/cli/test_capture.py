@@ -91,7 +91,7 @@ def test_check_lists_entries_hosts_and_commands(capsys):
         "inventory/site.yaml: 10 hosts",
         "job: clients node[01-02], storage stor-[1-2]",
         "A run connects to:",
-        "  to look (read-only):",
+        "  to observe the fabric (read-only):",
         "    mgmt01: ssh 10.0.0.1 port 2222 as ops, sudo",
     ]
     assert out[13:17] == [
@@ -100,7 +100,7 @@ def test_check_lists_entries_hosts_and_commands(capsys):
         "    ibstat",
         "    sudo -n ibnetdiscover [-C HCA] [-P PORT]",
     ]
-    asked = out.index("  to ask for their LIDs (read-only), ibstat on:")
+    asked = out.index("  to read their LIDs (read-only), ibstat on:")
     assert out[asked + 1 : asked + 4] == [
         "    node[01-02],stor-[1-2]",
         "Only with --load, for clean-load:",

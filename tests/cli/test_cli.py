@@ -72,7 +72,7 @@ def test_every_sub_command_documents_its_exit_codes(capsys):
         ),
         (
             ["plan"],
-            "ibaccept: name the folder of a run, or --inventory=FILE to look now; one of them",
+            "ibaccept: name the folder of a run, or --inventory=FILE to sweep now; one of them",
         ),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_lab_says_how_to_reach_it_and_leaves_nothing(start, tmp_path, number):
     process, out = start("aliased-reads")
     folder = Path(next(line.split(None, 1)[1] for line in out if line.startswith("folder")))
     facts = dict(line.split(None, 1) for line in out[: out.index("")])
-    ssh, judge = out[out.index("Look at it by hand:") + 1], out[-3]
+    ssh, judge = out[out.index("Query it by hand:") + 1], out[-3]
     children = descendants(process.pid)
 
     looked = paste(ssh)

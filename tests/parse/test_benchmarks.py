@@ -260,12 +260,12 @@ def test_recorded():
     [
         (
             {"nodes": None},
-            "site.json:1: nodes is missing: without the nodes nothing says which cables the data "
-            "crossed",
+            "site.json:1: nodes is missing: without the nodes it is not known which cables the "
+            "data crossed",
         ),
         (
             {"nodes": []},
-            "site.json:1: nodes is empty: without the nodes nothing says which cables the data "
+            "site.json:1: nodes is empty: without the nodes it is not known which cables the data "
             "crossed",
         ),
         ({"nodes": ["a", "a"], "per_client": None}, "site.json:1: a is named twice"),

@@ -75,7 +75,7 @@ class Expectations:
 
     @property
     def plan(self) -> Plan | None:
-        """The plan the first entry names: what ``links:`` and ``each: cable`` go by."""
+        """The plan the first entry names: it decides ``links:`` and ``each: cable``."""
         named = (entry.plan_named() for entry in self.entries)
         return next((self.plans.get(text) for text in named if text is not None), None)
 
@@ -313,13 +313,13 @@ class _Reader:
         self.waivers(head)
 
     def waivers(self, head: Settings) -> None:
-        told: dict[tuple[str, str], int] = {}
+        first: dict[tuple[str, str], int] = {}
         for n, waiver in enumerate(head.waivers):
             at: Where = ("waivers", n, "expectation")
             if waiver.expectation not in self.lines:
                 near = did_you_mean(waiver.expectation, self.lines)
                 self.problem(at, f"a waiver for {waiver.expectation!r}, which is no entry{near}")
             key = (waiver.expectation, waiver.subject)
-            if key in told:
-                self.problem(at, f"{key[1]} of {key[0]} is already waived in line {told[key]}")
-            told.setdefault(key, self.document.line(at))
+            if key in first:
+                self.problem(at, f"{key[1]} of {key[0]} is already waived in line {first[key]}")
+            first.setdefault(key, self.document.line(at))

@@ -22,7 +22,7 @@ EXIT_CODES = """\
 exit codes:
   0  done, and where something is judged (show, spread --per-cable, route, schema --check): good
   1  judged, and not good
-  3  something could not be seen or read, so nothing is said about it
+  3  something could not be seen or read, so nothing is judged
   4  refused before anything was done: an option, a file, a name
   130  interrupted
 """
@@ -86,14 +86,14 @@ def parser() -> argparse.ArgumentParser:
     one = _add(commands, "check", "check:check", "accept or refuse the inputs; connect to nothing")
     _inputs(one, job=True)
 
-    one = _add(commands, "capture", "capture:capture", "look at the fabric, judge nothing")
+    one = _add(commands, "capture", "capture:capture", "sweep the fabric, judge nothing")
     _inputs(one, job=True)
     one.add_argument("--reports", metavar="FOLDER", help="for the run's folder (default reports)")
     _ssh(one)
 
     one = _add(commands, "plan", "capture:plan", "write the cabling plan of a fabric that is good")
     one.add_argument("run", nargs="?", metavar="RUN", help="folder of a run, or")
-    one.add_argument("--inventory", metavar="FILE", help="look at the fabric now")
+    one.add_argument("--inventory", metavar="FILE", help="sweep the fabric now")
     one.add_argument("--output", metavar="FILE", help="default: standard output")
     _ssh(one)
 
@@ -141,7 +141,7 @@ def _routes(commands: argparse._SubParsersAction[_Parser]) -> None:
         "--from", dest="sources", metavar="SET", help="who sends (default every other host)"
     )
     spread.add_argument(
-        "--per-cable", metavar="even|N", help="judge: so many LIDs on the fullest cable at most"
+        "--per-cable", metavar="even|N", help="judge: LIDs allowed on the fullest cable"
     )
     route = _add(commands, "route", "routes:route", "follow the routes between two hosts")
     route.add_argument("a", metavar="A", help="a name, a LID or a GUID")
@@ -202,7 +202,7 @@ def _run(options: argparse.Namespace) -> int:
         code = PIPE_CLOSED
     except OSError as error:
         if error.filename is None:
-            raise  # nothing a person did: a bug keeps its traceback
+            raise  # no bad input: a bug keeps its traceback
         complain(f"{error.filename}: {error.strerror}")
         code = NOT_SEEN
     except KeyboardInterrupt:

@@ -48,7 +48,7 @@ def capture(options: argparse.Namespace) -> int:
 def plan(options: argparse.Namespace) -> int:
     """Write the cables of a good fabric as a plan."""
     if (options.run is None) == (options.inventory is None):
-        raise InputError("name the folder of a run, or --inventory=FILE to look now; one of them")
+        raise InputError("name the folder of a run, or --inventory=FILE to sweep now; one of them")
     if options.run is not None:
         folder = Path(options.run)
         RunInfo.read(folder)

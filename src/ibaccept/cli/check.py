@@ -78,17 +78,17 @@ def _what_runs(inputs: Inputs) -> Iterator[str]:
     yield "A run connects to:"
     observers = inputs.inventory.observers
     rest = "the first of these that sees the fabric" if len(observers) > 1 else "it"
-    yield "  to look (read-only):"
+    yield "  to observe the fabric (read-only):"
     for host in observers:
         yield f"    {host_text(host)}"
     yield f"  and sends to {rest} no other commands than:"
     looking = [c for c in commands.ALL if c.root or c.template[0] == commands.IBSTAT.template[0]]
     for command in looking:
         yield f"    {_as(command_text(command), root=command.root, hosts=observers)}"
-    asked = inputs.job_hosts()
-    if asked:
-        yield "  to ask for their LIDs (read-only), ibstat on:"
-        yield f"    {fold(host.name for host in asked)}"
+    queried = inputs.job_hosts()
+    if queried:
+        yield "  to read their LIDs (read-only), ibstat on:"
+        yield f"    {fold(host.name for host in queried)}"
     loaded = [entry.id for entry in inputs.expectations.entries if entry.is_under_load]
     if not loaded:
         yield "No entry makes load."

@@ -107,7 +107,7 @@ def instructions(running: RunningLab) -> list[str]:
     if running.job is not None:
         pytest.append(f"--job={running.job}")
     lines = [f"{name:<{width}}  {value}" for name, value in facts]
-    lines += ["", "Look at it by hand:", f"  {ssh}", "Judge it, from the project's folder:"]
+    lines += ["", "Query it by hand:", f"  {ssh}", "Judge it, from the project's folder:"]
     lines.append(f"  {command_line(pytest)}")
     if running.expectations is None:
         lines.append("  (the scenario orders nothing: this judges your own expectations.yaml)")

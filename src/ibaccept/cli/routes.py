@@ -78,7 +78,7 @@ def _lids(fabric: Fabric, text: str, option: str, *, switches: bool = False) -> 
 
 
 def spread(options: argparse.Namespace) -> int:
-    """Print how a job's LIDs share the cables, and judge it where asked to."""
+    """Print how a job's LIDs share the cables, and judge it with --per-cable."""
     limit = _limit(options.per_cable)
     fabric, routes = _open(options)
     receivers = _lids(fabric, options.lids_of, "--lids-of")
@@ -312,7 +312,7 @@ def _owner(fabric: Fabric, lid: int) -> str:
     """The port that owns a LID, ``client-a/1``; a switch by its name alone."""
     port = fabric.lid_owner.get(lid)
     if port is None:
-        return "nobody"
+        return "no port seen"
     return clean(fabric.port_name(port).removesuffix("/0"))
 
 

@@ -1,4 +1,4 @@
-"""``ibaccept commands``, ``schema``, ``version``: what the suite is, for the person who owns it."""
+"""``ibaccept commands``, ``schema``, ``version``: what the suite is and sends."""
 
 from __future__ import annotations
 

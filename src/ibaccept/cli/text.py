@@ -18,7 +18,7 @@ def say(line: str = "") -> None:
 
 
 def complain(what: object) -> None:
-    """Sentences for the person at the terminal, a line each."""
+    """Sentences for the terminal, a line each."""
     for line in str(what).splitlines():
         sys.stderr.write(f"ibaccept: {clean(line)}\n")
     sys.stderr.flush()

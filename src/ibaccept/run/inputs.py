@@ -1,4 +1,4 @@
-"""One run: its inputs, its folder, and the look at the fabric. Shared by the plugin and the CLI."""
+"""The inputs of one run, accepted and held against each other. Shared by plugin and CLI."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a run goes by, all of it accepted.
+    """What a run is judged by, all of it accepted.
 
     Attributes:
         job: None where the expectations name none.
@@ -183,7 +183,7 @@ class Inputs:
         return reduce(or_, (entry.needs() for entry in self.expectations.entries), Need())
 
     def job_lids(self, snapshot: Snapshot, *, absent: Absent = "refused") -> JobSides:
-        """The LIDs of the job, by each host's own ``ibstat`` where it could be asked.
+        """The LIDs of the job, by each host's own ``ibstat`` where it could be read.
 
         Args:
             snapshot: what was seen.
@@ -217,7 +217,7 @@ class Inputs:
         return JobSides(clients, storage, silent)
 
     def check_load(self) -> None:
-        """Refuse what no load run can go by, before any host is asked.
+        """Refuse what no load run can be made from, before any connection.
 
         Raises:
             InputError: every problem of recorded results; a host that is a client and a server.
@@ -226,7 +226,7 @@ class Inputs:
             self.load_inputs("")
 
     def load_inputs(self, token: str) -> LoadInputs:
-        """What the load runs of these entries go by: only the workloads that one of them needs."""
+        """Inputs of the load runs: only the workloads that some entry needs."""
         need = self.need
         needed = frozenset(WORKLOADS) if need.any_load else need.workloads
         workloads, job = self.expectations.workloads, self.job
@@ -279,7 +279,7 @@ class Inputs:
         )
 
     def job_hosts(self) -> tuple[InventoryHost, ...]:
-        """Hosts whose own ``ibstat`` tells their LIDs, where an entry is about the job."""
+        """Hosts whose LIDs their own ``ibstat`` shows, where an entry is about the job."""
         if self.job is None or not self.need.job:
             return ()
         names = dict.fromkeys((*self.job.clients, *self.job.storage))
@@ -327,7 +327,7 @@ def _of_the_past(runs: tuple[RecordedRun, ...]) -> tuple[RecordedRun, ...]:
         if run.end > now + CLOCK_SLACK:
             raise InputError(
                 f"workloads: filesystem: the recorded {run.direction} run ends "
-                f"{datetime.fromtimestamp(run.end, UTC):%Y-%m-%dT%H:%M:%SZ}, which is yet to come"
+                f"{datetime.fromtimestamp(run.end, UTC):%Y-%m-%dT%H:%M:%SZ}, which is in the future"
             )
     return runs
 

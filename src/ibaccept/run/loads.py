@@ -35,13 +35,13 @@ class Loaded:
 
 @dataclass
 class LoadLook:
-    """Makes the load runs when asked, and keeps them.
+    """Makes the load runs when the first entry needs them, and keeps them.
 
     Attributes:
-        snapshot: the look before them.
-        sides: finds the job's LIDs; asked late, because it can fail for one entry's sake.
+        snapshot: the sweep before them.
+        sides: finds the job's LIDs; called late, because its failure concerns single entries.
         make: makes the load runs.
-        adaptive: what the site says of adaptive routing.
+        adaptive: adaptive routing is on, off, or not known.
     """
 
     snapshot: Snapshot
@@ -106,15 +106,15 @@ def take_loads(
     ssh_config: Path | None,
     progress: Callable[[str], None],
 ) -> Loaded:
-    """The load runs of this run, with a counter sweep before and after; made once, as the look.
+    """The load runs of this run, with a counter sweep before and after; made once, as the sweep.
 
     Args:
         run_dir: the run's folder; its captures of load runs, where complete, are read.
         inputs: what to run.
-        snapshot: the look before.
+        snapshot: the sweep before.
         info: its token, and the pace.
         ssh_config: see ``open_transport``.
-        progress: told every step, a line each.
+        progress: takes each step, a line each.
     """
     marker = run_dir / CAPTURES / LOADED
     # Not the file of the look: who only reads the look need not wait for the load.

@@ -22,13 +22,13 @@ def take_snapshot(
     ssh_config: Path | None,
     progress: Callable[[str], None],
 ) -> Snapshot:
-    """The look of this run: made once, by whichever process comes first; the others read it.
+    """The sweep of this run: made once, by the first process that needs it; the others read it.
 
     Args:
         run_dir: the run's folder; its captures, where complete, are read and nothing is sent.
-        inputs: what to look for.
+        inputs: what to observe.
         ssh_config: see ``open_transport``.
-        progress: told every step, a line each.
+        progress: takes each step, a line each.
     """
     marker = run_dir / CAPTURES / COMPLETE
     with alone(run_dir / RUN):

@@ -181,7 +181,7 @@ def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
         elif source.is_dir():
             (folder / name).write_text(write_plan(fabric_of(source)), "utf-8")
         else:
-            raise InputError(f"{plan.file} is gone")
+            raise InputError(f"{plan.file} was there and is no longer")
         plans[text] = f"{INPUTS}/{name}"
     for sign in inputs.expectations.adaptive_routing.signs:
         _keep(inputs.files.path(sign.file), run_dir / sign.capture.file, masked_settings)
@@ -240,7 +240,7 @@ def replay_inputs(
         run_dir: of that run.
         expectations: others than its own.
         inventory: likewise.
-        job: clients of another job than its own. Tables tell of any job; what was captured of the
+        job: clients of another job than its own. Tables hold for any job; what was captured of the
             load is the load of that run, so nothing of it is seen for another.
 
     Raises:
@@ -285,7 +285,7 @@ def copy_captures(source: Path, run_dir: Path) -> None:
     load_bundle(source)  # refuses a bundle that was cut or changed
     if not (source / CAPTURES / COMPLETE).is_file():
         raise IbacceptError(
-            f"the look at the fabric in {source} was cut short, so its captures are not complete; "
+            f"the sweep of the fabric in {source} was cut short, so its captures are not complete; "
             "run the suite against the fabric"
         )
     try:

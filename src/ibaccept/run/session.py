@@ -1,4 +1,4 @@
-"""One pytest run about a fabric: its inputs, its folder, its look, its lab. No pytest in here."""
+"""One pytest run about a fabric: inputs, folder, sweep, load runs, lab. No pytest in here."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Session:
     _loads: LoadLook | None = None
 
     def snapshot(self) -> Snapshot:
-        """The look at the fabric; made at most once per run."""
+        """The sweep of the fabric; made at most once per run."""
         if self.seen is None:
             self.seen = take_snapshot(
                 self.run_dir, self.inputs, ssh_config=self.ssh_config, progress=self.progress
@@ -94,9 +94,8 @@ class Session:
         return self.seen
 
     def loads(self, snapshot: Snapshot) -> LoadLook:
-        """The load runs; made at most once per run, when they are asked for."""
+        """The load runs; made at most once per run, when the first entry needs them."""
         if self._loads is None:
-            declared = self.inputs.adaptive.state
             self._loads = LoadLook(
                 snapshot,
                 self.inputs.job_lids,
@@ -108,13 +107,13 @@ class Session:
                     ssh_config=self.ssh_config,
                     progress=self.progress,
                 ),
-                None if declared == "unknown" else declared == "on",
+                self.inputs.adaptive.is_on,
             )
         return self._loads
 
 
 def begin(given: Given, progress: Callable[[str], None], *, reports: Path | None = None) -> Session:
-    """Accept the inputs, start the lab where one is asked for, make the run's folder.
+    """Accept the inputs, start the lab where one is named, make the run's folder.
 
     Args:
         given: the options.
@@ -187,7 +186,7 @@ def _filled(run_dir: Path, inputs: Inputs, info: RunInfo, source: Path | None) -
 
 
 def _replayed(info: RunInfo) -> RunInfo:
-    """The run's facts with the time of now: only the name of the folder goes by it."""
+    """The run's facts with the time of now, for the name of the folder only."""
     return RunInfo.now(info.fabric, job=info.job, load=info.load)
 
 
@@ -195,7 +194,7 @@ def _lab_inputs(given: Given, lab: RunningLab, job: str | None) -> Inputs:
     expectations = given.path("expectations") or lab.expectations
     if expectations is None:
         raise InputError(
-            f"the scenario {lab.scenario.name} orders nothing; give --expectations=FILE"
+            f"the scenario {lab.scenario.name} has no expectations; give --expectations=FILE"
         )
     return Inputs.load(expectations, given.path("inventory") or lab.inventory, job or lab.job)
 

@@ -1,7 +1,7 @@
-"""Adaptive routing: what the site says, and what files of its subnet manager say.
+"""Adaptive routing: what the site declares, and what files of its subnet manager show.
 
 Where switches choose among ports themselves, the forwarding tables are only the fallback, and the
-number of LIDs per cable does not predict its load. So a spread is judged only where nothing says
+number of LIDs per cable does not predict its load. So a spread is judged only where nothing shows
 that adaptive routing is on.
 """
 
@@ -17,8 +17,8 @@ SUBJECT = "adaptive routing"
 FALLBACK = "not judged: the tables are only the fallback"
 BY_LOAD = "judge such a fabric by its load (kinds cable-load and rdma-ceiling)"
 NOT_EXCLUDED = (
-    "nothing here says whether the switches route adaptively; where they do, these counts do not "
-    "tell the load. Say adaptive_routing: off, or give opensm.conf under subnet_files"
+    "it is not known whether the switches route adaptively; where they do, these counts do not "
+    "predict the load. Set adaptive_routing: off, or give opensm.conf under subnet_files"
 )
 
 
@@ -29,12 +29,12 @@ def kept_name(number: int, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FileSign:
-    """What a file under ``subnet_files`` says.
+    """What a file under ``subnet_files`` shows.
 
     Attributes:
-        state: None = the file is understood and tells nothing.
+        state: None = the file is understood and has no such setting.
         file: as the expectations name it.
-        capture: the line that says it; of the copy in the run's folder.
+        capture: the line that shows it; of the copy in the run's folder.
     """
 
     state: Literal["on", "off"] | None
@@ -43,7 +43,7 @@ class FileSign:
 
     def __str__(self) -> str:
         if self.state is None:
-            return f"{self.file} does not tell"
+            return f"{self.file} has no setting of it"
         return f"{self.file}:{self.capture.line} says {self.state}: {self.capture.text!r}"
 
 
@@ -54,7 +54,7 @@ class AdaptiveRouting:
     Attributes:
         said: ``adaptive_routing:`` of the expectations.
         said_at: that line of them, None where it is not there.
-        signs: what the files say, in the order given.
+        signs: what the files show, in the order given.
     """
 
     said: Literal["on", "off"] | None = None
@@ -63,17 +63,22 @@ class AdaptiveRouting:
 
     @property
     def signs_on(self) -> tuple[FileSign, ...]:
-        """Files that say on."""
+        """Files that show it is on."""
         return tuple(sign for sign in self.signs if sign.state == "on")
 
     @property
     def state(self) -> Literal["on", "off", "unknown"]:
-        """On where the site or any file says so, off where one says so and none contradicts."""
+        """On by the site or any file; off by one of them where none contradicts."""
         if self.said == "on" or self.signs_on:
             return "on"
         if self.said == "off" or any(sign.state == "off" for sign in self.signs):
             return "off"
         return "unknown"
+
+    @property
+    def is_on(self) -> bool | None:
+        """``state`` for rules: None where it is not known."""
+        return None if self.state == "unknown" else self.state == "on"
 
     @property
     def why_not_judged(self) -> str | None:
@@ -82,8 +87,8 @@ class AdaptiveRouting:
             return None
         by = "; ".join(map(str, self.signs_on))
         if self.said == "off":
-            return f"{FALLBACK}: the expectations say adaptive_routing: off, but {by}"
-        return f"{FALLBACK}: adaptive routing is on, {by or 'as the expectations say'}"
+            return f"{FALLBACK}: the expectations set adaptive_routing: off, but {by}"
+        return f"{FALLBACK}: adaptive routing is on, {by or 'by the expectations'}"
 
     @property
     def hint(self) -> str:
@@ -94,16 +99,16 @@ class AdaptiveRouting:
 
     @property
     def captures(self) -> tuple[CaptureRef, ...]:
-        """The lines that say it is on."""
+        """The lines that show it is on."""
         mine = (self.said_at,) if self.said_at is not None else ()
         return (*mine, *(sign.capture for sign in self.signs_on))
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of a judged spread must know of it."""
-        told = "; ".join(map(str, self.signs))
+        shown = "; ".join(map(str, self.signs))
         if self.state == "unknown":
-            return (f"{told}. {NOT_EXCLUDED}" if told else NOT_EXCLUDED,)
+            return (f"{shown}. {NOT_EXCLUDED}" if shown else NOT_EXCLUDED,)
         if self.state == "off":
-            return (f"adaptive routing is off, {told or 'as the expectations say'}",)
+            return (f"adaptive routing is off, {shown or 'by the expectations'}",)
         return ()

@@ -75,7 +75,7 @@ class Inventory:
     file: str = "inventory"
 
     def group(self, name: str) -> tuple[str, ...]:
-        """Hosts of a group that something asks for.
+        """Hosts of a group.
 
         Raises:
             InputError: no such group, or an empty one.
@@ -258,10 +258,10 @@ class _Reader:
         return found
 
     def depths(self) -> dict[str, int]:
-        """Longest way from the top: inner groups beat outer ones. ``all`` is the outermost."""
+        """Longest path from the top: inner groups beat outer ones. ``all`` is the outermost."""
         depth = dict.fromkeys(self.children, 1)
         depth["all"] = 0
-        for _ in self.children:  # a way has at most so many steps
+        for _ in self.children:  # no path has more steps
             for group, children in self.children.items():
                 for child in children:
                     depth[child] = max(depth[child], depth[group] + 1)

@@ -78,7 +78,7 @@ class Plan:
 
     @classmethod
     def from_fabric(cls, fabric: Fabric, *, name: str) -> Self:
-        """The cables of a fabric known to be good, ``name`` says which.
+        """The cables of a fabric known to be good, called ``name`` in messages.
 
         Raises:
             InputError: the fabric has no cable.

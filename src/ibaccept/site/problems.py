@@ -55,7 +55,7 @@ def sentences(
     """
     found = []
     for detail in error.errors(include_url=False):
-        if detail["input"] is None:  # told for the whole file at once
+        if detail["input"] is None:  # reported for the whole file at once
             continue
         where, sentence = _sentence(detail, model)
         path = (*base, *where)
@@ -77,20 +77,20 @@ def _sentence(detail: ErrorDetails, model: type[BaseModel]) -> tuple[Where, str]
     if kind == "value_error":
         cause = context["error"]
         where = (*where, *cause.path) if isinstance(cause, KeyedError) else where
-        said = str(cause)
+        problem = str(cause)
     elif _is_quoted(detail):
-        said = f"must not be text; write {value} without quotes"
+        problem = f"must not be text; write {value} without quotes"
     elif kind == "literal_error":
-        said = f"{shown(value)} is not known here; {_known(str(value), context['expected'])}"
+        problem = f"{shown(value)} is not known here; {_known(str(value), context['expected'])}"
     else:
         advice = _PATTERNS.get(str(where[0])) if kind.endswith("mismatch") else _ADVICE.get(kind)
         if advice is None:
             text = detail["msg"].replace("Input should", "must", 1)
-            said = f"{text}, not {shown(value)}"
+            problem = f"{text}, not {shown(value)}"
         else:
-            said = advice.format(input=shown(value), **context)
+            problem = advice.format(input=shown(value), **context)
     name = _name(where)
-    return where, f"{name}: {said}" if name else said
+    return where, f"{name}: {problem}" if name else problem
 
 
 _UNQUOTED = {"int_type": r"-?[0-9]+", "bool_type": "true|false"}

@@ -12,7 +12,7 @@ A file is::
     per_client:                 # optional: bytes of each
       node001: 64GiB
 
-The node list and the times are not optional: without them nothing says which cables the data
+The node list and the times are not optional: without them it is not known which cables the data
 crossed and when, so counters could not be held against it.
 """
 
@@ -273,7 +273,7 @@ class _Reader:
 
 def _why(key: str) -> str:
     if key == "nodes":
-        return ": without the nodes nothing says which cables the data crossed"
+        return ": without the nodes it is not known which cables the data crossed"
     if key in {"start", "end"}:
         return ": without the times no counters can be held against it"
     return ""

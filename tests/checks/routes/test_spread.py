@@ -18,7 +18,7 @@ from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
 OFF = AdaptiveRouting("off", CaptureRef("inputs/expectations.yaml", 3, "adaptive_routing: off"))
-BY_SITE = "adaptive routing is off, as the expectations say"
+BY_SITE = "adaptive routing is off, by the expectations"
 CEILINGS = {Rate.parse("4X HDR"): Bandwidth.from_gib(22.6)}
 CLIENTS = [f"c{n}" for n in range(1, 7)]
 STORAGE = ["s1", "s2"]
@@ -557,13 +557,13 @@ SAYS_ON = "opensm.conf:7 says on: 'routing_engine ar_updn'"
 @pytest.mark.parametrize(
     ("adaptive", "reason"),
     [
-        (AdaptiveRouting("on"), "adaptive routing is on, as the expectations say"),
+        (AdaptiveRouting("on"), "adaptive routing is on, by the expectations"),
         (AdaptiveRouting(None, None, (ON,)), f"adaptive routing is on, {SAYS_ON}"),
-        (AdaptiveRouting("on", None, (NOT_ON,)), "adaptive routing is on, as the expectations say"),
+        (AdaptiveRouting("on", None, (NOT_ON,)), "adaptive routing is on, by the expectations"),
         (AdaptiveRouting(None, None, (NOT_ON, ON)), f"adaptive routing is on, {SAYS_ON}"),
         (
             AdaptiveRouting("off", None, (ON,)),
-            f"the expectations say adaptive_routing: off, but {SAYS_ON}",
+            f"the expectations set adaptive_routing: off, but {SAYS_ON}",
         ),
     ],
 )
@@ -586,14 +586,14 @@ def test_where_it_is_on_nothing_passes_or_fails(pair, sides_of, adaptive, reason
     [
         (
             AdaptiveRouting(),
-            "nothing here says whether the switches route adaptively; where they do, these counts "
-            "do not tell the load. Say adaptive_routing: off, or give opensm.conf under "
+            "it is not known whether the switches route adaptively; where they do, these counts "
+            "do not predict the load. Set adaptive_routing: off, or give opensm.conf under "
             "subnet_files",
         ),
         (
             AdaptiveRouting(None, None, (SILENT,)),
-            "x.far does not tell. nothing here says whether the switches route adaptively; where "
-            "they do, these counts do not tell the load. Say adaptive_routing: off, or give "
+            "x.far has no setting of it. it is not known whether the switches route adaptively; "
+            "where they do, these counts do not predict the load. Set adaptive_routing: off, or give "
             "opensm.conf under subnet_files",
         ),
         (
