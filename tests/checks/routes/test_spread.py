@@ -593,8 +593,8 @@ def test_where_it_is_on_nothing_passes_or_fails(pair, sides_of, adaptive, reason
         (
             AdaptiveRouting(None, None, (SILENT,)),
             "x.far has no setting of it. it is not known whether the switches route adaptively; "
-            "where they do, these counts do not predict the load. Set adaptive_routing: off, or give "
-            "opensm.conf under subnet_files",
+            "where they do, these counts do not predict the load. Set adaptive_routing: off, or "
+            "give opensm.conf under subnet_files",
         ),
         (
             AdaptiveRouting(None, None, (NOT_ON,)),
