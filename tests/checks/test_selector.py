@@ -190,7 +190,8 @@ def test_planned_cables_that_are_down_are_items():
     assert isinstance(down, PlacedCable)
     assert (down.is_down, down.state_text()) == (
         True,
-        "SwitchA/14 is down; SwitchB/26 is down",
+        "SwitchA/14 is Down/? (no physical state was shown); "
+        "SwitchB/26 is Down/? (no physical state was shown)",
     )
     assert find(PLAN.cables[1], by_plan(PLAN, seen)) == down
     assert find(PLAN.cables[0], by_plan(PLAN, seen)) == selection.items[0]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ibaccept.errors import IbacceptError, InputError
-from ibaccept.fabric.model import Fabric, Guid, Node, NodeType, Port, PortId, PortState
+from ibaccept.fabric.model import Fabric, Guid, Node, NodeType, PhysState, Port, PortId, PortState
 from ibaccept.observe.cabling import compare, locate
 from ibaccept.site.plan import Plan
 
@@ -29,14 +29,15 @@ def fabric(cables, *, hosts=(), down=(), up=(), without=(), names=None):
             continue
         switch = guid in NAMES
         ports = {
-            p.port: Port(p, remote=r, state=PortState.ACTIVE)
+            p.port: Port(p, remote=r, state=PortState.ACTIVE, phys=PhysState.LINK_UP)
             for p, r in remote.items()
             if p.guid == guid
         }
-        for state, ids in ((PortState.DOWN, down), (PortState.ACTIVE, up)):
+        states = ((PortState.DOWN, PhysState.POLLING), (PortState.ACTIVE, PhysState.LINK_UP))
+        for (state, phys), ids in zip(states, (down, up), strict=True):
             for g, n in ids:
                 if g == guid:
-                    ports[n] = Port(PortId(g, n), state=state)
+                    ports[n] = Port(PortId(g, n), state=state, phys=phys)
         kind = NodeType.SWITCH if switch else NodeType.CA
         nodes.append(Node(guid, kind, name, 64 if switch else 2, ports))
     return Fabric.of(nodes)
@@ -78,7 +79,7 @@ def test_missing():
             "missing",
             [3],
             "SwitchA/14 - SwitchB/26",
-            "missing: SwitchA/14 is down; SwitchB/26 shows no link",
+            "missing: SwitchA/14 is Down/Polling (no peer or no cable); SwitchB/26 shows no link",
         )
     ]
 

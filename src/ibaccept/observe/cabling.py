@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ibaccept.errors import IbacceptError, InputProblemsError
-from ibaccept.fabric.model import Fabric, Link, Node, PortId
+from ibaccept.fabric.model import Fabric, Link, Node, Port, PortId
 from ibaccept.fabric.suggest import Names
 from ibaccept.fabric.wording import and_more, listed
+from ibaccept.observe.linkstate import LinkState, link_state, port_is_up, port_state
 from ibaccept.site.plan import End, Plan, PlannedCable
 
 EndKey = PortId | tuple[str, int]
@@ -35,8 +36,8 @@ class EndState(enum.Enum):
 
     CONNECTED = "is cabled as planned"
     OTHER = "is cabled elsewhere"
-    DOWN = "is down"
-    UP = "is up, but what it is cabled to was not seen"
+    DOWN = "is {shown}"
+    UP = "is {shown}, but what it is cabled to was not seen"
     NO_LINK = "shows no link"
     NO_NODE = "is not in the fabric"
 
@@ -52,6 +53,8 @@ class PlacedCable:
         link: the cable as seen, both ends as planned; None when it is not there.
         states: what was seen of each end.
         names: the ends, for people.
+        shown: state of each end, ``up`` or ``Down/Polling (no peer or no cable)``.
+        live: whether the cable carries data; None where the link was not seen whole.
     """
 
     planned: PlannedCable
@@ -60,6 +63,8 @@ class PlacedCable:
     link: Link | None
     states: tuple[EndState, EndState]
     names: tuple[str, str]
+    shown: tuple[str, str] = ("", "")
+    live: LinkState | None = None
 
     @property
     def keys(self) -> tuple[EndKey, EndKey]:
@@ -99,11 +104,16 @@ class PlacedCable:
         return not self.is_there and bool(proofs & set(self.states))
 
     def state_text(self) -> str:
-        """``SwitchA/13 is down; SwitchB is not in the fabric``."""
+        """``SwitchA/13 is Down/Polling (no peer or no cable); SwitchB is not in the fabric``."""
         parts = []
-        for name, state in zip(self.names, self.states, strict=True):
-            who = name.rsplit("/", 1)[0] if state is EndState.NO_NODE else name
-            parts.append(f"{who} {state.value}")
+        for name, state, shown in zip(self.names, self.states, self.shown, strict=True):
+            match state:
+                case EndState.NO_NODE:
+                    parts.append(f"{name.rsplit('/', 1)[0]} {state.value}")
+                case EndState.DOWN | EndState.UP:
+                    parts.append(f"{name} {state.value.format(shown=shown)}")
+                case _:
+                    parts.append(f"{name} {state.value}")
         return "; ".join(dict.fromkeys(parts))
 
 
@@ -180,7 +190,10 @@ class _Resolver:
         if EndState.OTHER in states:  # one end contradicts the other: not there
             states = tuple(EndState.UP if s is EndState.CONNECTED else s for s in states)  # type: ignore[assignment] # still two
         names = (self.name(planned.a, a), self.name(planned.b, b))
-        return PlacedCable(planned, a, b, link, states, names)
+        ports = [self.fabric.port(port) if port is not None else None for port in (a, b)]
+        shown = (_shown(ports[0]), _shown(ports[1]))
+        live = link_state(link, self.fabric) if link is not None else None
+        return PlacedCable(planned, a, b, link, states, names, shown, live)
 
     def name(self, end: End, port: PortId | None) -> str:
         if port is not None and port.guid in self.fabric.nodes:
@@ -231,6 +244,10 @@ class _Resolver:
                     f"no node is named {end.name!r}; did you mean {' or '.join(map(repr, near))}?",
                 )
         return nodes[0] if nodes else None
+
+
+def _shown(port: Port | None) -> str:
+    return "up" if port_is_up(port) else port_state(port)
 
 
 def compare(plan: Plan, fabric: Fabric) -> tuple[CableDifference, ...]:
