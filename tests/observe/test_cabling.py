@@ -114,7 +114,7 @@ def test_two_ends_up_whose_peers_were_not_read_are_unseen_not_missing():
     ]
 
 
-def test_a_cable_that_one_end_confirms_is_there():
+def test_a_cable_that_one_end_alone_confirms_was_not_seen_whole():
     a, b = PortId(A, 14), PortId(B, 26)
     seen = fabric(ISLS[:1])
     nodes = dict(seen.nodes)
@@ -122,13 +122,56 @@ def test_a_cable_that_one_end_confirms_is_there():
     nodes[A] = Node(A, NodeType.SWITCH, "SwitchA", 64, ports)
 
     cable = locate(PLAN, Fabric(nodes))[1]
-    assert compare(PLAN, Fabric(nodes)) == ()
+    assert told(PLAN, Fabric(nodes)) == [
+        (
+            "unseen",
+            [3],
+            "SwitchA/14 - SwitchB/26",
+            "not seen: SwitchA/14 is cabled as planned; SwitchB/26 shows no link",
+        )
+    ]
     assert (cable.link, cable.is_there, cable.is_unseen, cable.state_text()) == (
         None,
         True,
         True,
         "SwitchA/14 is cabled as planned; SwitchB/26 shows no link",
     )
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "kind", "text"),
+    [
+        (
+            (PortState.INITIALIZE, PhysState.LINK_UP),
+            (PortState.INITIALIZE, PhysState.LINK_UP),
+            "down",
+            "not up: both ends are Initialize/LinkUp (no subnet manager has configured it)",
+        ),
+        (
+            (PortState.ARMED, PhysState.ERROR_RECOVERY),
+            (PortState.ACTIVE, PhysState.LINK_UP),
+            "down",
+            "not up: SwitchA/14 is Armed/LinkErrorRecovery (the link is retraining after errors); "
+            "SwitchB/26 is Active/LinkUp",
+        ),
+        (
+            (PortState.ACTIVE, PhysState.LINK_UP),
+            (None, None),
+            "unseen",
+            "not seen to be up: SwitchA/14 is Active/LinkUp; SwitchB/26 is in no state that was "
+            "seen",
+        ),
+    ],
+)
+def test_a_cable_in_place_that_is_not_up_is_a_difference(a, b, kind, text):
+    seen = fabric(ISLS)
+    nodes = dict(seen.nodes)
+    for guid, port, (state, phys) in ((A, 14, a), (B, 26, b)):
+        ports = dict(nodes[guid].ports)
+        ports[port] = replace(ports[port], state=state, phys=phys)
+        nodes[guid] = replace(nodes[guid], ports=ports)
+
+    assert told(PLAN, Fabric(nodes)) == [(kind, [3], "SwitchA/14 - SwitchB/26 up", text)]
 
 
 def test_moved():

@@ -122,14 +122,15 @@ class CableDifference:
     """One difference between plan and fabric.
 
     Attributes:
-        kind: ``unseen`` is not a difference but a cable that could not be looked at (an error).
+        kind: ``down`` is a cable that is where it was planned and carries no data; ``unseen`` is
+            not a difference but a cable that could not be looked at (an error).
         planned: the planned cables it is about.
         found: the cables that are there instead.
         expected: what the plan says.
         text: what is there, starting with the kind.
     """
 
-    kind: Literal["missing", "extra", "moved", "swapped", "unseen"]
+    kind: Literal["missing", "extra", "moved", "swapped", "down", "unseen"]
     planned: tuple[PlacedCable, ...]
     found: tuple[Link, ...]
     expected: str
@@ -283,9 +284,24 @@ def compare(plan: Plan, fabric: Fabric) -> tuple[CableDifference, ...]:
     ]
     found_at: dict[EndKey, Link] = {end.id: link for link in found for end in link.ends}
     graph = _Graph(fabric, open_ports, found_at)
-    differences = [d for cable in open_cables for d in graph.component(cable)]
+    differences = [d for cable in cables for d in _idle(cable) or graph.component(cable)]
     differences += [d for link in found for d in graph.leftover(link)]
     return tuple(differences)
+
+
+def _idle(cable: PlacedCable) -> tuple[CableDifference, ...]:
+    """A cable that is in place, as far as it was seen, and is not known to carry data."""
+    if not cable.is_there:
+        return ()
+    if cable.link is None or cable.live is None:
+        text = f"not seen: {cable.state_text()}"
+        return (CableDifference("unseen", (cable,), (), cable.name, text),)
+    if cable.live.is_up:
+        return ()
+    kind: Literal["down", "unseen"] = "unseen" if cable.live.is_up is None else "down"
+    found = "not up" if kind == "down" else "not seen to be up"
+    text = f"{found}: {cable.live.text}"
+    return (CableDifference(kind, (cable,), (cable.link,), f"{cable.name} up", text),)
 
 
 class _Coverage:
@@ -340,8 +356,8 @@ class _Graph:
             key = _other(at.keys if isinstance(at, PlacedCable) else at.key, key)
 
     def component(self, cable: PlacedCable) -> Iterator[CableDifference]:
-        """Differences of the chain or ring a planned cable is in; none when already told."""
-        if cable in self.done:
+        """Differences of the chain or ring an open cable is in; none when already listed."""
+        if cable in self.done or cable.is_there:
             return
         ahead, behind = (list(self.walk(cable, key)) for key in cable.keys)
         is_ring = bool(ahead) and ahead[-1][0] in [at for at, _ in behind]
