@@ -309,7 +309,7 @@ def listed(value):
     ],
 )
 def test_a_window(before, after, values, state, delta):
-    window = Window(swept(before), swept(after, start=160.0, end=164.0))
+    window = Window(swept(before, data=DATA), swept(after, data=DATA, start=160.0, end=164.0))
 
     counter = window.counter(SWITCH_1, "SymbolErrorCounter", label="leaf/1")
     bits = 0 if values == (None, None) else 16
@@ -323,6 +323,73 @@ def test_a_window_says_why_a_counter_is_unread():
     reason = "ibqueryerrors printed no summary, so it did not look at every port"
 
     assert window.why_unread(SWITCH_1, "SymbolErrorCounter") == reason
+
+
+FELL = DATA.replace("PortXmitData == 9 (36.000B)", "PortXmitData == 3 (12.000B)")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "void"),
+    [
+        ((None, DATA), (None, DATA), None),
+        ((None, FELL), (None, DATA), None),
+        (
+            (None, DATA),
+            (None, FELL),
+            "PortXmitData fell from 9 to 3: the counters of this port were cleared within the "
+            "window",
+        ),
+        (
+            (listed(7), DATA),
+            (None, DATA),
+            "SymbolErrorCounter fell from 7 to 0: the counters of this port were cleared within "
+            "the window",
+        ),
+        (
+            (None, DATA.replace("UnicastXmitPkts == 0", "UnicastXmitPkts == 4")),
+            (None, DATA),
+            "PortUnicastXmitPkts fell from 4 to 0: the counters of this port were cleared within "
+            "the window",
+        ),
+        (
+            (None, None),
+            (None, DATA),
+            "its data counters were not read, so that a clear would not show",
+        ),
+        (
+            (None, DATA),
+            (None, DATA.replace("0x10 port 1:", "0x10 port 9:")),
+            "its data counters were not read, so that a clear would not show",
+        ),
+    ],
+)
+def test_any_counter_that_runs_backwards_voids_the_window_of_its_port(before, after, void):
+    window = Window(
+        swept(before[0], data=before[1]),
+        swept(after[0], data=after[1], start=160.0, end=164.0),
+    )
+
+    cleared = window.fell(SWITCH_1) is not None
+    recovery = window.counter(SWITCH_1, "LinkErrorRecoveryCounter", label="leaf/1")
+    state = CounterState.CLEARED if cleared else CounterState.OK
+    assert window.why_void(SWITCH_1) == void
+    assert recovery == Counter("LinkErrorRecoveryCounter", "leaf/1", 0, 0, 61.0, 8, state)
+    assert window.is_clean(SWITCH_1) is (void is None)
+    # the counters of the other port of the switch are its own
+    assert window.fell(SWITCH_2) is None
+
+
+def test_readings_of_two_widths_are_not_compared():
+    narrow = DATA.replace(" [PortUnicastXmitPkts == 0 (0.000)]", "")
+    window = Window(swept(data=DATA), swept(data=narrow.replace("== 9", "== 3")))
+
+    assert window.why_void(SWITCH_1) is None
+
+
+def test_one_sweep_alone_is_no_window_and_not_void():
+    sweep = swept(data=DATA)
+
+    assert Window(sweep, sweep).why_void(SWITCH_1) is None
 
 
 def test_a_window_without_the_hosts_clock_has_no_length():

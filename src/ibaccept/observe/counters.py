@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from ibaccept import commands
 from ibaccept.fabric import counters
@@ -66,8 +67,7 @@ ALL_PORTS = {0, 255}
 """Port numbers of a query that was about the node as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A counter's value at one sweep, with the width it sticks at."""
 
     value: int
@@ -143,6 +143,18 @@ class Sweep:
             or (self.unlisted if errors is None else None)
             or (None if listed else self.hidden.get(name))
         )
+
+    def listed(self, port: PortId) -> dict[str, Reading]:
+        """Every counter of a port that a line of the sweep shows, errors first."""
+        found: dict[str, Reading] = {}
+        errors, data = self.errors.get(port), self.data.get(port)
+        if errors is not None:
+            for name, value in errors.counters.items():
+                found[name] = Reading(value, errors.bits(name) or counters.WIDTH.get(name, 0))
+        if data is not None:
+            for name, value in data.counters.items():
+                found[name] = Reading(value, data.bits)
+        return found
 
     def reading(self, port: PortId, name: str) -> Reading | None:
         """Value of a counter; None when it was not read (``why_unread`` says why)."""

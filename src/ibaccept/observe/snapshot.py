@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ibaccept.fabric.lft import SwitchTable, TableLines
@@ -225,8 +225,43 @@ class Window:
         return self.after.middle - self.before.middle
 
     def is_clean(self, port: PortId) -> bool:
-        """True where both sweeps prove that every error counter of the port was 0."""
-        return self.before.is_clean(port) and self.after.is_clean(port)
+        """True where every error counter of the port was 0 in both sweeps, and none was cleared."""
+        return (
+            self.before.is_clean(port) and self.after.is_clean(port) and self.why_void(port) is None
+        )
+
+    def fell(self, port: PortId) -> tuple[str, int, int] | None:
+        """The first counter of a port that ran backwards, with both values.
+
+        Counters only grow until they stick, and a clear clears any of them: one that ran backwards
+        says nothing can be known of the growth of the others, also of those that read 0 twice.
+        """
+        before, after = self.before.listed(port), self.after.listed(port)
+        for name, (value, bits) in before.items():
+            later = after.get(name) or self.after.reading(port, name)
+            if later is None or later.bits != bits or later.value >= value:
+                continue
+            return name, value, later.value
+        return None
+
+    def why_void(self, port: PortId) -> str | None:
+        """Why readings of a port that are equal do not show that nothing grew; None where they do.
+
+        Without data counters a clear of counters that read 0 would not show.
+        """
+        if self.before is self.after:
+            return None
+        fell = self.fell(port)
+        if fell is not None:
+            name, before, after = fell
+            return (
+                f"{name} fell from {before} to {after}: the counters of this port were cleared "
+                "within the window"
+            )
+        for sweep in (self.before, self.after):
+            if port not in sweep.data:
+                return "its data counters were not read, so that a clear would not show"
+        return None
 
     def counter(self, port: PortId, name: str, *, label: str) -> Counter:
         """One counter over the window; ``label`` is the port's name for people."""
@@ -244,7 +279,7 @@ class Window:
         if before is None and after is None:
             state = CounterState.UNREAD
             return Counter(name, label, None, None, self.seconds, bits, state)
-        return Counter.between(
+        counter = Counter.between(
             name,
             label,
             before.value if before is not None else None,
@@ -252,6 +287,9 @@ class Window:
             seconds=self.seconds,
             bits=bits,
         )
+        if counter.state is CounterState.OK and self.fell(port) is not None:
+            return replace(counter, state=CounterState.CLEARED)
+        return counter
 
     def why_unread(self, port: PortId, name: str) -> str:
         """Why a counter of this window is unread."""
