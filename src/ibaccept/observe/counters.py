@@ -43,6 +43,12 @@ class RawSweep:
             ),
         )
 
+    def nodes(self) -> frozenset[Guid]:
+        """Nodes that the output of the data counters shows; empty where there is none."""
+        if isinstance(self.data, NotSeen):
+            return frozenset()
+        return ibqueryerrors.data_nodes(self.data.text)
+
     def sweep(self, fabric: Fabric | NotSeen) -> Sweep | NotSeen:
         """The sweep, once it is known which ports there are."""
         if isinstance(self.errors, NotSeen):
@@ -325,6 +331,11 @@ def _unlisted(
         )
     if summary.nodes_checked < len(fabric.nodes):
         return f"ibqueryerrors looked at {summary.nodes_checked} of {len(fabric.nodes)} nodes"
+    if summary.nodes_checked > len(fabric.nodes):
+        return (
+            f"ibqueryerrors looked at {summary.nodes_checked} nodes, ibnetdiscover shows "
+            f"{len(fabric.nodes)}: the fabric changed between the two"
+        )
     if unknown or summary.pma_failures > named:
         return (
             f"{summary.pma_failures} queries of ibqueryerrors failed and its stderr does not say "

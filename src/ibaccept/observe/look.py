@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ibaccept import commands
 from ibaccept.fabric.nodeset import fold
+from ibaccept.observe.agreement import strangers
 from ibaccept.observe.counters import RawSweep, Sweep
 from ibaccept.observe.hosts import absent_gap, absent_hosts, choose, stats_of
 from ibaccept.observe.observer import Observer, version_of
@@ -97,8 +98,8 @@ def look(
         inventory=inventory,
         plan=plan,
         fabric_seen=fabric,
-        gaps=topology.gaps,
         absent=tuple(absent_gap(host, topology.file) for host in absent),
+        gaps=(*topology.gaps, *strangers(fabric, first.nodes(), tables, managers)),
         sweeps={seconds: raw.sweep(fabric) for seconds, raw in raws.items()},
         managers_seen=managers,
         tables_seen=tables,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from ibaccept import commands
 from ibaccept.fabric.lft import SwitchTable
 from ibaccept.fabric.model import Fabric, Lid
+from ibaccept.observe.agreement import unlisted
 from ibaccept.observe.counters import RawSweep
 from ibaccept.observe.observer import Observer
 from ibaccept.observe.outputs import captures_of, file_of, whole
@@ -55,8 +56,10 @@ def managers_of(
         unlisted = replace(named, reason=f"the SA did not list them: {named.reason}")
         return SubnetManagers((master,), (unlisted,))
     found = {master.lid: master}
-    silent = []
-    for lid in sorted({sm.lid for sm in named} - {master.lid}):
+    lids = {sm.lid for sm in named}
+    alone = unlisted(master, lids)
+    silent = [alone] if alone is not None else []
+    for lid in sorted(lids - {master.lid}):
         other = observer.take("a subnet manager", commands.SMINFO_LID, one, lid=int(lid))
         if isinstance(other, NotSeen):
             why = f"the SA names one at LID {lid}, which did not answer: {other.reason}"
