@@ -16,7 +16,7 @@ from ibaccept.checks.selector import (
 )
 from ibaccept.errors import InputError
 from ibaccept.fabric.model import Fabric, Guid, Node, NodeType, Port, PortId, PortState
-from ibaccept.observe.cabling import PlacedCable
+from ibaccept.observe.placement import PlacedCable
 from ibaccept.site.inventory import Inventory, InventoryHost, read_inventory
 from ibaccept.site.plan import End, Plan, PlannedCable
 from ibaccept.site.yamlfile import loads

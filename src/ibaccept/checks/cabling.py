@@ -10,7 +10,8 @@ from ibaccept.checks.base import Area, Expectation
 from ibaccept.checks.links import ANOTHER_LOOK
 from ibaccept.checks.proof import Aspect
 from ibaccept.checks.selector import LinkSelector
-from ibaccept.observe.cabling import CableDifference, PlacedCable, compare, locate
+from ibaccept.observe.cabling import CableDifference, compare
+from ibaccept.observe.placement import PlacedCable, locate
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.site.fields import Text
 from ibaccept.site.plan import Plan, PlannedCable

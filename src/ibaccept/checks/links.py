@@ -21,7 +21,7 @@ from ibaccept.checks.selector import (
 )
 from ibaccept.fabric.model import Link, PortId, Rate, Speed, Width
 from ibaccept.fabric.wording import reasons
-from ibaccept.observe.cabling import EndState, PlacedCable
+from ibaccept.observe.placement import EndState, PlacedCable
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.site.fields import AtLeastOne, SpeedField, WidthField
 from ibaccept.site.plan import PlannedCable

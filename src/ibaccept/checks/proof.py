@@ -9,8 +9,9 @@ from typing import Any
 
 from ibaccept.fabric import counters
 from ibaccept.fabric.model import Link, PortId
-from ibaccept.observe.cabling import CableDifference, PlacedCable
+from ibaccept.observe.cabling import CableDifference
 from ibaccept.observe.counters import Sweep
+from ibaccept.observe.placement import PlacedCable
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.verdict import Coverage, Outcome, Subject, Verdict, by_line, finding
 from ibaccept.verdict.absence import NotSeen, NotSeenError

@@ -21,7 +21,7 @@ from ibaccept.errors import InputError
 from ibaccept.fabric.model import Fabric, Guid, Link, NodeType, PortId
 from ibaccept.fabric.nodeset import expand, fold
 from ibaccept.fabric.suggest import did_you_mean
-from ibaccept.observe.cabling import EndState, PlacedCable, locate
+from ibaccept.observe.placement import EndState, PlacedCable, locate
 from ibaccept.site.fields import Nodes, Strict
 from ibaccept.site.inventory import Inventory
 from ibaccept.site.plan import End, Plan, PlannedCable

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from ibaccept.fabric.lft import SwitchTable, TableLines
 from ibaccept.fabric.model import Fabric, Guid, Lid, PortId
-from ibaccept.observe.cabling import PlacedCable, locate
 from ibaccept.observe.counters import Sweep
+from ibaccept.observe.placement import PlacedCable, locate
 from ibaccept.parse.ibstat import IbStat
 from ibaccept.routing.paths import Routes
 from ibaccept.site.inventory import Inventory
@@ -162,7 +162,6 @@ class Snapshot:
 
         Raises:
             NotSeenError: the fabric was not seen.
-            InputError: a name in the plan that is misspelt or names several nodes.
         """
         assert self.plan is not None  # noqa: S101 - asked for only where there is a plan
         return {cable.planned: cable for cable in locate(self.plan, self.fabric)}

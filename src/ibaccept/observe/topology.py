@@ -10,7 +10,7 @@ from ibaccept.fabric.model import Fabric, Guid, NodeType, PortId
 from ibaccept.observe import assemble
 from ibaccept.observe.agreement import beheaded
 from ibaccept.observe.observer import Observer
-from ibaccept.observe.outputs import error_file_of, file_of, head_of
+from ibaccept.observe.outputs import captures_of, error_file_of, file_of
 from ibaccept.observe.snapshot import Gap
 from ibaccept.parse import ParseError, diags, iblinkinfo, ibnetdiscover
 from ibaccept.transport import CommandResult
@@ -59,7 +59,7 @@ def topology_of(observer: Observer) -> TopologySweep:
     cut = beheaded(topology)
     if cut is not None:
         reason = f"{observer.host.name}: {cut}"
-        return TopologySweep(NotSeen("the fabric", reason, "look again", head_of(results[0])))
+        return TopologySweep(NotSeen("the fabric", reason, "look again", captures_of(results[0])))
     try:
         fabric, sentences = assemble.merge(topology, info.rows)
     except (ParseError, ValueError) as error:

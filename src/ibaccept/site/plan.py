@@ -16,6 +16,7 @@ from typing import Self
 from ibaccept.errors import InputError, InputProblemsError
 from ibaccept.fabric.harmless import acts
 from ibaccept.fabric.model import Fabric, Guid, Port
+from ibaccept.fabric.names import host_part
 from ibaccept.fabric.suggest import did_you_mean
 
 END_COLUMNS = ("a_name", "a_guid", "a_port", "b_name", "b_guid", "b_port")
@@ -118,6 +119,7 @@ class Plan:
         problems: list[str] = []
         cables = tuple(_rows(text, name, problems))
         problems += _used_twice(cables, name)
+        problems += _two_names(cables, name)
         if problems:
             raise InputProblemsError(problems)
         if not cables:
@@ -242,3 +244,18 @@ def _used_twice(cables: tuple[PlannedCable, ...], file: str) -> Iterator[str]:
                 yield f"{file}:{cable.line}: {end} is already used in line {first[end.key]}"
             else:
                 first[end.key] = cable.line
+
+
+def _two_names(cables: tuple[PlannedCable, ...], file: str) -> Iterator[str]:
+    """A GUID that rows give to hosts of different names: one of the two is wrong."""
+    first: dict[Guid, tuple[str, int]] = {}
+    for cable in cables:
+        for end in cable.ends:
+            if end.guid is None or not end.name:
+                continue
+            name, line = first.setdefault(end.guid, (end.name, cable.line))
+            if host_part(name) != host_part(end.name):
+                yield (
+                    f"{file}:{cable.line}: {end.guid} is {end.name!r} here and {name!r} in line "
+                    f"{line}"
+                )
