@@ -17,7 +17,7 @@ def test_link_rate(
     verdict = judge(
         links.items,
         expected=expected.ordered,
-        actual=rate_judge(expected.rate),
+        actual=rate_judge(snapshot, expected.rate),
         noun=links.noun,
         notes=absent_note(snapshot, expected.absent),
     )

@@ -1,7 +1,7 @@
 """Who manages the subnet?"""
 
 from ibaccept.checks.proof import Evidence
-from ibaccept.checks.subnet import SubnetManager, aspects, judged
+from ibaccept.checks.subnet import SubnetManager, aspects, judged, managers_note
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.verdict import judge, require
 
@@ -16,6 +16,7 @@ def test_subnet_manager(snapshot: Snapshot, expected: SubnetManager, evidence: E
         expected_of=lambda aspect: expected.aspects[aspect.name],
         actual=judged(snapshot, expected),
         noun="aspects of the subnet manager",
+        notes=(managers_note(snapshot),),
     )
 
     require(verdict, evidence)

@@ -299,7 +299,7 @@ def test_the_guid_comes_before_the_name():
         ("SwitchA,,13,SwichC,,25", "p:2: no node is named 'SwichC'; did you mean 'SwitchC'?"),
         (
             "SwitchA,,13,nod001,,1",
-            "p:2: no node is named 'nod001'; did you mean 'node001 mlx5_0'?",
+            "p:2: no node is named 'nod001'; did you mean 'node001'?",
         ),
         (
             "SwitchA,,13,twin,,1",

@@ -10,8 +10,8 @@ from ibaccept.checks.base import Area, Expectation
 from ibaccept.checks.links import ANOTHER_LOOK
 from ibaccept.checks.proof import Aspect
 from ibaccept.checks.selector import LinkSelector
-from ibaccept.observe.cabling import CableDifference, compare
-from ibaccept.observe.placement import PlacedCable, locate
+from ibaccept.observe.cabling import CableDifference, compare, replaced_nodes
+from ibaccept.observe.placement import PlacedCable, ReplacedNode, locate
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.site.fields import Text
 from ibaccept.site.plan import Plan, PlannedCable
@@ -22,7 +22,10 @@ from ibaccept.verdict.absence import NotSeen
 class Cabling(Expectation):
     """The fabric is cabled as planned.
 
-    Missing, extra, moved and swapped cables are told with both ends; a swap is told as one. A
+    Missing, extra, moved and swapped cables are reported with both ends; a swap is one difference.
+    A cable in place that is not Active/LinkUp at both ends differs too, with what its states mean.
+    A node of the planned name with another GUID is one difference (replaced?), and its cables are
+    judged at the new node. A row of the plan that fits nothing is an error of this entry alone. A
     cable that the plan does not name is extra where it takes a planned port, joins two planned
     nodes, or joins such types of nodes as the plan has cables between.
 
@@ -62,6 +65,8 @@ class Cabling(Expectation):
 
 
 CABLED = "cabled as planned"
+CORRECT = "correct the row of the plan"
+REPLACED = "write the new GUID into the plan, or look for the hardware that was planned"
 UNPLANNED = "cables that the plan does not name"
 
 
@@ -71,12 +76,13 @@ def cables_of(
     """What is judged: a difference stands for its planned cables, the others are in place.
 
     With ``each: cable`` every planned cable is an item of its own, and one more (``cable`` is
-    None) is about the cables that nobody planned.
+    None) is about what no planned cable stands for: cables that are not in the plan, and replaced
+    nodes, each of which is one item whatever number of its cables is planned.
 
     Raises:
         NotSeenError: the fabric was not seen.
-        InputError: a name in the plan that is misspelt or names several nodes.
     """
+    cables = locate(plan, snapshot.fabric)
     differences = [
         difference
         for difference in compare(plan, snapshot.fabric)
@@ -87,15 +93,15 @@ def cables_of(
         for planned in difference.planned:
             about[planned.planned] = difference
     if cable is not None:
-        return [about[cable] if cable in about else _located(plan, snapshot, cable)]
-    extras = [difference for difference in differences if not difference.planned]
+        return [about[cable] if cable in about else next(c for c in cables if c.planned == cable)]
+    extras: list[Any] = [difference for difference in differences if not difference.planned]
+    extras += replaced_nodes(cables)
     if expected.each is not None:
         others = Aspect("cables", UNPLANNED, command="iblinkinfo --line")
-        unplanned: list[Any] = [*extras]
-        return [*(unplanned or [others]), *snapshot.gaps]
+        return [*(extras or [others]), *snapshot.gaps]
     told: set[int] = set()
     items: list[Any] = []
-    for located in locate(plan, snapshot.fabric):
+    for located in cables:
         found = about.get(located.planned)
         if found is None:
             items.append(located)
@@ -108,10 +114,6 @@ def cables_of(
     return [*items, *snapshot.gaps] if expected.extra == "refused" else items
 
 
-def _located(plan: Plan, snapshot: Snapshot, cable: PlannedCable) -> PlacedCable:
-    return next(c for c in locate(plan, snapshot.fabric) if c.planned == cable)
-
-
 def planned_as(item: Any) -> str:
     """What is expected of an item of ``cables_of``: ``cabled as planned: SwitchA/13 - calc1/1``."""
     match item:
@@ -119,6 +121,8 @@ def planned_as(item: Any) -> str:
             return text
         case PlacedCable():
             return f"{CABLED}: {item.name}"
+        case ReplacedNode():
+            return f"GUID {item.planned}"
         case Aspect():
             return "no cable that the plan does not name"
         case _:
@@ -133,17 +137,26 @@ def cabling_of(item: Any, *, gaps: bool) -> ItemAnswer:
         gaps: nodes did not answer the sweep, so that "not there" proves nothing by itself.
     """
     match item:
-        case CableDifference(kind="unseen"):
-            return NotSeen("the cable", item.text, ANOTHER_LOOK)
-        case CableDifference(kind="missing") if gaps and not all(c.is_absent for c in item.planned):
-            return NotSeen("the cable", f"{item.text}, but the sweep was not whole", ANOTHER_LOOK)
         case CableDifference():
-            return Different(item.text)
+            return _difference(item, gaps=gaps)
         case PlacedCable():
-            return Met() if item.is_there else NotSeen(item.name, item.state_text(), ANOTHER_LOOK)
+            # compare stands in for every other cable with a difference
+            is_up = item.live is not None and item.live.is_up
+            return Met() if is_up else NotSeen(item.name, item.state_text(), ANOTHER_LOOK)
+        case ReplacedNode():
+            return Different(str(item), hint=REPLACED)
         case Aspect():
             return Met()
         case Gap():
             return item.not_seen(ANOTHER_LOOK)
         case _:
             raise TypeError(f"{type(item).__name__} is no cable")
+
+
+def _difference(item: CableDifference, *, gaps: bool) -> ItemAnswer:
+    if item.kind == "unseen":
+        hint = CORRECT if all(cable.problem for cable in item.planned) else ANOTHER_LOOK
+        return NotSeen("the cable", item.text, hint)
+    if item.kind == "missing" and gaps and not all(c.is_absent for c in item.planned):
+        return NotSeen("the cable", f"{item.text}, but the sweep was not whole", ANOTHER_LOOK)
+    return Different(item.text)

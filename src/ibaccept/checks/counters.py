@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, field_validator
@@ -144,10 +144,9 @@ def growth_of(
             if always and window.is_clean(port):
                 continue
             label = snapshot.fabric.port_name(port)
-            for name, limit in judged:
-                wrong, unknown = _growth(window, port, label, name, limit)
-                grown += wrong
-                unclear += unknown
+            wrong, unknown = _port_growth(window, port, label, judged)
+            grown += wrong
+            unclear += unknown
         if grown:
             return Different("; ".join(grown))
         if unclear:
@@ -156,6 +155,20 @@ def growth_of(
         return Met()
 
     return growth
+
+
+def _port_growth(
+    window: Window, port: PortId, label: str, judged: Sequence[tuple[str, int]]
+) -> tuple[list[str], list[str]]:
+    """What the counters of a port grew beyond their limits, and what could not be judged."""
+    void = window.why_void(port)
+    grown: list[str] = []
+    unclear = [f"{label}: {void}"] if void is not None else []
+    for name, limit in judged if window.fell(port) is None else ():
+        wrong, unknown = _growth(window, port, label, name, limit)
+        grown += wrong
+        unclear += unknown
+    return grown, unclear
 
 
 def _growth(
@@ -181,11 +194,6 @@ def _unclear(counter: Counter, window: Window, port: PortId) -> str:
     where = f"{counter.port} {counter.name}"
     if counter.state is CounterState.SATURATED:
         return f"{where} is saturated at {(1 << counter.bits) - 1}: it can no longer grow"
-    if counter.state is CounterState.CLEARED:
-        return (
-            f"{where} fell from {counter.before} to {counter.after}: somebody cleared it within "
-            "the window"
-        )
     return window.why_unread(port, counter.name)
 
 

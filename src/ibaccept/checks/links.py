@@ -21,11 +21,12 @@ from ibaccept.checks.selector import (
 )
 from ibaccept.fabric.model import Link, PortId, Rate, Speed, Width
 from ibaccept.fabric.wording import reasons
+from ibaccept.observe.linkstate import LinkState, link_state
 from ibaccept.observe.placement import EndState, PlacedCable
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.site.fields import AtLeastOne, SpeedField, WidthField
 from ibaccept.site.plan import PlannedCable
-from ibaccept.verdict import Different, ItemAnswer, Met, same
+from ibaccept.verdict import Different, ItemAnswer, Met
 from ibaccept.verdict.absence import NotSeen
 
 
@@ -166,12 +167,12 @@ def _or_gap(snapshot: Snapshot, item: Item) -> Item | Gap:
     return item
 
 
-def rate_judge(ordered: RateOrder) -> Callable[[Any], ItemAnswer]:
-    """A function of the selected item: whether its link has the ordered rate at both ends."""
+def rate_judge(snapshot: Snapshot, ordered: RateOrder) -> Callable[[Any], ItemAnswer]:
+    """A function of the selected item: whether its link is up and has the ordered rate."""
 
     def judged(item: Any) -> ItemAnswer:
         if isinstance(item, Link):
-            return _link_rate(item, ordered)
+            return _not_up(link_state(item, snapshot.fabric)) or _link_rate(item, ordered)
         if isinstance(item, PlacedCable):
             if item.is_unseen:
                 return NotSeen(item.name, f"not seen: {item.state_text()}", ANOTHER_LOOK)
@@ -183,9 +184,14 @@ def rate_judge(ordered: RateOrder) -> Callable[[Any], ItemAnswer]:
     return judged
 
 
+def _not_up(state: LinkState) -> Different | NotSeen | None:
+    """Why a link has no rate that carries data; None where it is up."""
+    if state.is_up is None:
+        return NotSeen("the state of the link", f"not seen to be up: {state.text}", ANOTHER_LOOK)
+    return None if state.is_up else Different(f"not up: {state.text}")
+
+
 def _link_rate(link: Link, ordered: RateOrder) -> ItemAnswer:
-    if any(end.is_down for end in link.ends):
-        return Different("down")
     if link.a.rate is None or link.b.rate is None:
         shown = " / ".join(end.rate_text or "nothing" for end in link.ends)
         return NotSeen(
@@ -254,16 +260,27 @@ def count_of(
         InputError: a side that nobody knows.
     """
     chosen = links_of(snapshot, expected.links)
+    fabric = snapshot.fabric
     links = tuple(item for item in chosen.items if isinstance(item, Link))
-    up = tuple(link for link in links if not any(end.is_down for end in link.ends))
+    states = {link: link_state(link, fabric) for link in links}
+    up = tuple(link for link in links if states[link].is_up)
+    idle = tuple(link for link in links if states[link].is_up is False)
     gaps = [item for item in chosen.items if isinstance(item, Gap)]
-    aspect = Aspect("count", chosen.noun, links=up, command="iblinkinfo --line")
+    unclear = [
+        f"{fabric.link_name(link)}: {states[link].text}"
+        for link in links
+        if states[link].is_up is None
+    ]
+    aspect = Aspect("count", chosen.noun, links=(*idle, *up), command="iblinkinfo --line")
 
     def of(_aspect: Aspect) -> ItemAnswer:
-        if gaps and len(up) <= expected.count:
-            why = reasons(gap.reason for gap in gaps)
+        if (gaps or unclear) and len(up) <= expected.count:
+            why = reasons([*(gap.reason for gap in gaps), *unclear])
             captures = tuple(line for gap in gaps for line in gap.captures)
             return NotSeen(chosen.noun, f"{len(up)} up, but {why}", ANOTHER_LOOK, captures)
-        return same(expected.ordered, f"{len(up)} up")
+        if len(up) == expected.count:
+            return Met()
+        down = reasons(f"{fabric.link_name(link)}: {states[link].text}" for link in idle)
+        return Different(f"{len(up)} up" + (f"; not up: {down}" if idle else ""))
 
     return [aspect], of

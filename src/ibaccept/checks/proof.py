@@ -11,7 +11,7 @@ from ibaccept.fabric import counters
 from ibaccept.fabric.model import Link, PortId
 from ibaccept.observe.cabling import CableDifference
 from ibaccept.observe.counters import Sweep
-from ibaccept.observe.placement import PlacedCable
+from ibaccept.observe.placement import PlacedCable, ReplacedNode
 from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.verdict import Coverage, Outcome, Subject, Verdict, by_line, finding
 from ibaccept.verdict.absence import NotSeen, NotSeenError
@@ -162,6 +162,10 @@ class Evidence:
     def _(self, item: Gap) -> Subject:
         return Subject("node", item.name)
 
+    @subject.register
+    def _(self, item: ReplacedNode) -> Subject:
+        return Subject("node", item.name, (str(item.found),))
+
     # -- what proves it ----------------------------------------------------------------------
 
     @singledispatchmethod
@@ -189,6 +193,11 @@ class Evidence:
         for link in item.found:
             ends.update(dict.fromkeys(end.id for end in link.ends))
         return self._of_ports(list(ends), item.found[0] if item.found else None)
+
+    @proof.register
+    def _(self, item: ReplacedNode) -> Proof:
+        ports = [port.id for port in self.snapshot.fabric.nodes[item.found].ports.values()]
+        return self._of_ports([port for port in ports if port in self.snapshot.lines][:1], None)
 
     @proof.register
     def _(self, item: Gap) -> Proof:

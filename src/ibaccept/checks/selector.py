@@ -124,6 +124,8 @@ def select(
 ) -> Selection:
     """Links of the fabric, and with a plan the planned cables that are not there.
 
+    Rows of the plan that fit nothing select nothing: they are errors of ``cabling`` alone.
+
     Raises:
         InputError: a name that is neither a group, nor in the inventory, the fabric or the plan.
     """
@@ -132,7 +134,9 @@ def select(
     is_selected = context.matcher(selector)
     items: list[Item] = [link for link in fabric.links if is_selected(context.of_link(link))]
     items += [
-        cable for cable in cables if cable.link is None and is_selected(context.of_cable(cable))
+        cable
+        for cable in cables
+        if cable.link is None and not cable.problem and is_selected(context.of_cable(cable))
     ]
     items += context.absent_items(selector)
     return Selection(tuple(items), selector.noun)

@@ -8,9 +8,11 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from ibaccept.checks.base import Area, Expectation
+from ibaccept.checks.links import ANOTHER_LOOK
 from ibaccept.checks.proof import Aspect
 from ibaccept.fabric.model import Guid
 from ibaccept.fabric.wording import reasons
+from ibaccept.observe.agreement import owner_of, unplaced
 from ibaccept.observe.snapshot import MASTER, STANDBY, SeenManager, Snapshot
 from ibaccept.site.fields import AtLeastOne, Count, GuidField
 from ibaccept.verdict import Different, ItemAnswer, Met, same
@@ -96,7 +98,9 @@ def judged(snapshot: Snapshot, ordered: SubnetManager) -> Callable[[Aspect], Ite
     seen = snapshot.managers
     masters = [manager for manager in seen.found if manager.state == MASTER]
     standbys = [manager for manager in seen.found if manager.state == STANDBY]
-    silent = reasons(part.reason for part in seen.silent)
+    fabric = snapshot.fabric
+    adrift = [why for one in seen.found if (why := unplaced(one, fabric)) is not None]
+    silent = reasons([*(part.reason for part in seen.silent), *adrift])
     if any(manager.state is None for manager in seen.found):
         silent = "sminfo is too old to print a state"
 
@@ -107,6 +111,8 @@ def judged(snapshot: Snapshot, ordered: SubnetManager) -> Callable[[Aspect], Ite
         one = masters[0]
         if len(masters) > 1:
             return NotSeen("the master", f"there are {len(masters)} masters, so none is the master")
+        if adrift:
+            return NotSeen("the master", "; ".join(adrift), ANOTHER_LOOK, (one.capture,))
         match aspect.name:
             case "on":
                 return same(_on(ordered.on), _on(_where(snapshot, one)))
@@ -124,6 +130,32 @@ def judged(snapshot: Snapshot, ordered: SubnetManager) -> Callable[[Aspect], Ite
         return master(aspect)
 
     return of
+
+
+def managers_note(snapshot: Snapshot) -> str:
+    """Who is master and who stands by: ``Master: mgmt01/1 (LID 1, priority 0). Standbys: none.``.
+
+    Raises:
+        NotSeenError: no subnet manager could be asked.
+    """
+    found = snapshot.managers.found
+    masters = [_described(snapshot, one) for one in found if one.state == MASTER]
+    standbys = [_described(snapshot, one) for one in found if one.state == STANDBY]
+    others = [_described(snapshot, one) for one in found if one.state not in {MASTER, STANDBY}]
+    parts = [
+        f"Master: {', '.join(masters) or 'none'}",
+        f"Standbys: {', '.join(standbys) or 'none'}",
+    ]
+    if others:
+        parts.append(f"In another state: {', '.join(others)}")
+    return ". ".join(parts) + "."
+
+
+def _described(snapshot: Snapshot, manager: SeenManager) -> str:
+    state = "" if manager.state in {MASTER, STANDBY} else f", {manager.state_name or 'no state'}"
+    owner = owner_of(manager.guid, snapshot.fabric)
+    where = snapshot.fabric.port_name(owner) if owner is not None else str(manager.guid)
+    return f"{where} (LID {manager.lid}, priority {manager.priority}{state})"
 
 
 def _count(

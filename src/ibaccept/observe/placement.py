@@ -200,10 +200,14 @@ class _Resolver:
         self.hosts: dict[str, list[Node]] = {}
         for node in fabric.nodes.values():
             self.hosts.setdefault(host_part(node.name), []).append(node)
-        self.unplanned = Names(
-            node.name.strip()
+        unplanned = [
+            node
             for node in fabric.nodes.values()
             if node.name.strip() not in named and node.guid not in self.planned_guids
+        ]
+        self.unplanned = Names(
+            node.name.split()[0] if node.type is NodeType.CA and node.name.strip() else node.name
+            for node in unplanned
         )
 
     def cable(self, planned: PlannedCable) -> PlacedCable:

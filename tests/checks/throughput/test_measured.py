@@ -26,7 +26,7 @@ from ibaccept.load.result import (
 )
 from ibaccept.observe.counters import Sweep
 from ibaccept.observe.snapshot import Window as Sweeps
-from ibaccept.parse.ibqueryerrors import PortErrors
+from ibaccept.parse.ibqueryerrors import PortData, PortErrors
 from ibaccept.routing.forecast import Ceiling
 from ibaccept.verdict.absence import NotSeen, NotSeenError
 from ibaccept.verdict.evidence import CaptureRef
@@ -130,7 +130,14 @@ class Job:
                 for rate, most in CEILING.items()
             },
         }
-        window = Sweeps(Sweep(1.0, 2.0, "a"), Sweep(100.0, 101.0, "b", errors=errors or {}))
+        sent = {
+            port.id: PortData(port.id.guid, "", port.id.port, {"PortXmitData": 0}, 64, None, 1, "")
+            for port in self.snapshot.fabric.ports()
+        }
+        window = Sweeps(
+            Sweep(1.0, 2.0, "a", read_data=lambda: sent),
+            Sweep(100.0, 101.0, "b", errors=errors or {}, read_data=lambda: sent),
+        )
         loads = LoadRuns(**{**runs, **changes})
         return Measured(self.snapshot, self.sides, loads, window, adaptive=False)
 
