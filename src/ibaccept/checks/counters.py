@@ -161,13 +161,17 @@ def _port_growth(
     window: Window, port: PortId, label: str, judged: Sequence[tuple[str, int]]
 ) -> tuple[list[str], list[str]]:
     """What the counters of a port grew beyond their limits, and what could not be judged."""
-    void = window.why_void(port)
+    if window.fell(port) is not None:
+        return [], [f"{label}: {window.why_void(port)}"]
     grown: list[str] = []
-    unclear = [f"{label}: {void}"] if void is not None else []
-    for name, limit in judged if window.fell(port) is None else ():
+    unclear: list[str] = []
+    for name, limit in judged:
         wrong, unknown = _growth(window, port, label, name, limit)
         grown += wrong
         unclear += unknown
+    void = window.why_void(port)
+    if void is not None and not unclear:
+        unclear.append(f"{label}: {void}")
     return grown, unclear
 
 

@@ -266,21 +266,20 @@ def count_of(
     up = tuple(link for link in links if states[link].is_up)
     idle = tuple(link for link in links if states[link].is_up is False)
     gaps = [item for item in chosen.items if isinstance(item, Gap)]
-    unclear = [
-        f"{fabric.link_name(link)}: {states[link].text}"
-        for link in links
-        if states[link].is_up is None
-    ]
-    aspect = Aspect("count", chosen.noun, links=(*idle, *up), command="iblinkinfo --line")
+    unclear = tuple(link for link in links if states[link].is_up is None)
+    shown = (*idle, *unclear, *up)
+    aspect = Aspect("count", chosen.noun, links=shown, command="iblinkinfo --line")
+
+    def named(some: tuple[Link, ...]) -> list[str]:
+        return [f"{fabric.link_name(link)}: {states[link].text}" for link in some]
 
     def of(_aspect: Aspect) -> ItemAnswer:
         if (gaps or unclear) and len(up) <= expected.count:
-            why = reasons([*(gap.reason for gap in gaps), *unclear])
+            why = reasons([*(gap.reason for gap in gaps), *named(unclear)])
             captures = tuple(line for gap in gaps for line in gap.captures)
             return NotSeen(chosen.noun, f"{len(up)} up, but {why}", ANOTHER_LOOK, captures)
         if len(up) == expected.count:
             return Met()
-        down = reasons(f"{fabric.link_name(link)}: {states[link].text}" for link in idle)
-        return Different(f"{len(up)} up" + (f"; not up: {down}" if idle else ""))
+        return Different(f"{len(up)} up" + (f"; not up: {reasons(named(idle))}" if idle else ""))
 
     return [aspect], of

@@ -108,7 +108,9 @@ def _idle(cable: PlacedCable) -> tuple[CableDifference, ...]:
         return (CableDifference("unseen", (cable,), (), cable.name, text),)
     if cable.live.is_up:
         return ()
-    kind: Literal["down", "unseen"] = "unseen" if cable.live.is_up is None else "down"
+    # a port that is Down has no peer: one tool shows a cable there, the other none
+    unclear = cable.live.is_up is None or any(end.is_down for end in cable.link.ends)
+    kind: Literal["down", "unseen"] = "unseen" if unclear else "down"
     found = "not up" if kind == "down" else "not seen to be up"
     text = f"{found}: {cable.live.text}"
     return (CableDifference(kind, (cable,), (cable.link,), f"{cable.name} up", text),)
