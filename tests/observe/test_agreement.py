@@ -35,13 +35,13 @@ class Outputs:
             assert edited != self.texts[argv]
             self.texts[argv] = edited
 
-    def run(self, host, argv, *, timeout, root=False):
-        del timeout, root
+    def run(self, host, argv, *, timeout, root=False, limit=None):
+        del timeout, root, limit
         text = self.texts.get(" ".join(argv), "2.1.0")
         return CommandResult(host.name, tuple(argv), text.encode(), b"", 0, start=1.0, end=2.0)
 
-    def run_many(self, jobs, *, timeout, root=False, fan_out=32):
-        del fan_out
+    def run_many(self, jobs, *, timeout, root=False, limit=None, fan_out=32):
+        del limit, fan_out
         return {n: self.run(*job, timeout=timeout, root=root) for n, job in enumerate(jobs)}
 
 
@@ -217,6 +217,6 @@ def test_a_master_that_the_sa_does_not_list_is_told(gaps):
     snapshot, reasons = gaps(saquery__s=lambda text: re.sub(r"(?<=id)(\.+)1", r"\g<1>4", text))
 
     assert reasons == []
-    assert snapshot.managers.silent[0] == (
+    assert snapshot.managers.silent[0].reason == (
         "sminfo answers for LID 1, which 'saquery -s' does not list"
     )

@@ -23,7 +23,7 @@ ibnetdiscover      sminfo                      GUID or LID that no port of the s
                                                the manager is not judged (``unplaced``)
 sminfo             saquery                     master that the SA does not list, or manager that the
                                                SA lists and sminfo does not reach: an error of
-                                               entries about the manager (``unlisted``)
+                                               entries about the manager (``not_listed``)
 =================  ==========================  ====================================================
 
 ``tests/observe/test_agreement.py`` removes something from each look in turn.
@@ -122,8 +122,9 @@ def unplaced(manager: SeenManager, fabric: Fabric) -> str | None:
     return None
 
 
-def unlisted(master: SeenManager, named: Iterable[Lid]) -> str | None:
-    """Why the SA and sminfo do not speak of one master; None where they do."""
+def not_listed(master: SeenManager, named: Iterable[Lid]) -> NotSeen | None:
+    """What is unknown where the SA and sminfo do not name one master; None where they do."""
     if master.lid in set(named):
         return None
-    return f"sminfo answers for LID {master.lid}, which 'saquery -s' does not list"
+    why = f"sminfo answers for LID {master.lid}, which 'saquery -s' does not list"
+    return NotSeen("the subnet managers", why, "look again", (master.capture,))

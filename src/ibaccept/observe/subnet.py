@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ibaccept import commands
 from ibaccept.fabric.lft import SwitchTable
 from ibaccept.fabric.model import Fabric, Lid
-from ibaccept.observe.agreement import unlisted
+from ibaccept.observe.agreement import not_listed
 from ibaccept.observe.counters import RawSweep
 from ibaccept.observe.observer import Observer
 from ibaccept.observe.outputs import captures_of, file_of, whole
@@ -57,7 +57,7 @@ def managers_of(
         return SubnetManagers((master,), (unlisted,))
     found = {master.lid: master}
     lids = {sm.lid for sm in named}
-    alone = unlisted(master, lids)
+    alone = not_listed(master, lids)
     silent = [alone] if alone is not None else []
     for lid in sorted(lids - {master.lid}):
         other = observer.take("a subnet manager", commands.SMINFO_LID, one, lid=int(lid))
