@@ -220,3 +220,42 @@ def test_a_master_that_the_sa_does_not_list_is_told(gaps):
     assert snapshot.managers.silent[0].reason == (
         "sminfo answers for LID 1, which 'saquery -s' does not list"
     )
+
+
+BACK_TO_BACK = {
+    "ibnetdiscover": """#
+# Initiated from node 0c42a10300f00300 port 0c42a10300f00301
+
+caguid=0xc42a10300f00300
+Ca	1 "H-0c42a10300f00300"		# "mgmt01"
+[1](c42a10300f00301) 	"H-0c42a10300f00100"[1](c42a10300f00101) # lid 1 lmc 0 "client-1" lid 3 4xHDR
+
+caguid=0xc42a10300f00100
+Ca	1 "H-0c42a10300f00100"		# "client-1"
+[1](c42a10300f00101) 	"H-0c42a10300f00300"[1](c42a10300f00301) # lid 3 lmc 0 "mgmt01" lid 1 4xHDR
+""",
+    "iblinkinfo": """\
+0x0c42a10300f00101 "client-1"  3    1[  ] ==( 4X        53.125 Gbps Active/  LinkUp)==>  \
+0x0c42a10300f00301      1    1[  ] "mgmt01" ( )
+0x0c42a10300f00301 "mgmt01"  1    1[  ] ==( 4X        53.125 Gbps Active/  LinkUp)==>  \
+0x0c42a10300f00101      3    1[  ] "client-1" ( )
+""",
+    "ibqueryerrors": """
+## Summary: 2 nodes checked, 0 bad nodes found
+##          2 ports checked, 0 ports have errors beyond threshold
+## Thresholds:
+## Suppressed:
+""",
+}
+
+
+def test_two_hosts_back_to_back_are_a_fabric_without_tables(gaps):
+    given = {name: lambda _text, new=new: new for name, new in BACK_TO_BACK.items()}
+    only = without_lines("0x2c9030000000|stor-1|f00200")
+
+    snapshot, reasons = gaps(**given, ibqueryerrors__counters=only, dump_fts=lambda _text: "-")
+
+    fabric = snapshot.fabric
+    assert (reasons, snapshot.unseen(), snapshot.tables) == ([], (), ())
+    assert [fabric.link_name(link) for link in fabric.links] == ["client-1/1 - mgmt01/1"]
+    assert all(snapshot.sweeps[0.0].is_clean(port.id) for port in fabric.ports())

@@ -103,6 +103,9 @@ def tables_of(
     observer: Observer, fabric: Fabric | NotSeen
 ) -> tuple[tuple[SwitchTable, ...] | NotSeen, str | None]:
     """Forwarding tables and their capture."""
+    if not isinstance(fabric, NotSeen) and not any(fabric.switches()):
+        return (), None  # hosts cabled to each other: there is no table to read
+
     outputs: list[CommandResult] = []
 
     def read(result: CommandResult) -> tuple[SwitchTable, ...]:
