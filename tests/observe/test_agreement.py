@@ -228,17 +228,17 @@ BACK_TO_BACK = {
 
 caguid=0xc42a10300f00300
 Ca	1 "H-0c42a10300f00300"		# "mgmt01"
-[1](c42a10300f00301) 	"H-0c42a10300f00100"[1](c42a10300f00101) # lid 1 lmc 0 "client-1" lid 3 4xHDR
+[1](c42a10300f00301)	"H-0c42a10300f00100"[1](c42a10300f00101) # lid 1 lmc 0 "calc1" lid 3 4xHDR
 
 caguid=0xc42a10300f00100
-Ca	1 "H-0c42a10300f00100"		# "client-1"
-[1](c42a10300f00101) 	"H-0c42a10300f00300"[1](c42a10300f00301) # lid 3 lmc 0 "mgmt01" lid 1 4xHDR
+Ca	1 "H-0c42a10300f00100"		# "calc1"
+[1](c42a10300f00101)	"H-0c42a10300f00300"[1](c42a10300f00301) # lid 3 lmc 0 "mgmt01" lid 1 4xHDR
 """,
     "iblinkinfo": """\
-0x0c42a10300f00101 "client-1"  3    1[  ] ==( 4X        53.125 Gbps Active/  LinkUp)==>  \
+0x0c42a10300f00101 "calc1"  3    1[  ] ==( 4X        53.125 Gbps Active/  LinkUp)==>  \
 0x0c42a10300f00301      1    1[  ] "mgmt01" ( )
 0x0c42a10300f00301 "mgmt01"  1    1[  ] ==( 4X        53.125 Gbps Active/  LinkUp)==>  \
-0x0c42a10300f00101      3    1[  ] "client-1" ( )
+0x0c42a10300f00101      3    1[  ] "calc1" ( )
 """,
     "ibqueryerrors": """
 ## Summary: 2 nodes checked, 0 bad nodes found
@@ -257,5 +257,5 @@ def test_two_hosts_back_to_back_are_a_fabric_without_tables(gaps):
 
     fabric = snapshot.fabric
     assert (reasons, snapshot.unseen(), snapshot.tables) == ([], (), ())
-    assert [fabric.link_name(link) for link in fabric.links] == ["client-1/1 - mgmt01/1"]
+    assert [fabric.link_name(link) for link in fabric.links] == ["calc1/1 - mgmt01/1"]
     assert all(snapshot.sweeps[0.0].is_clean(port.id) for port in fabric.ports())
