@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import time
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +18,17 @@ PRELOAD = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so"
 SWITCH, HOST = 0x5000, 0x9000
 
 
-def make_fabric(names, cables, hosts, *, lmc=0, ports=8):
+def make_fabric(names, cables, hosts, *, lmc=0, ports=8, rates=()):
     """Switches by name, cables ((switch, port), (switch, port)), hosts (name, switch, port).
 
-    Hosts get the first LIDs (multiples of 2^lmc), in order; the switches the ones after them.
+    ``rates`` are those of the first cables; the others have none. Hosts get the first LIDs
+    (multiples of 2^lmc), in order; the switches the ones after them.
     """
-    at = {}
-    for (a, p), (b, q) in cables:
+    at, rate_at = {}, {}
+    for ((a, p), (b, q)), rate in zip_longest(cables, rates):
         at.setdefault(a, {})[p] = PortId(Guid(SWITCH + b), q)
         at.setdefault(b, {})[q] = PortId(Guid(SWITCH + a), p)
+        rate_at[a, p] = rate_at[b, q] = rate
     nodes = []
     for index, (name, switch, port) in enumerate(hosts):
         guid = Guid(HOST + index)
@@ -38,7 +41,7 @@ def make_fabric(names, cables, hosts, *, lmc=0, ports=8):
     for number, name in enumerate(names):
         guid = Guid(SWITCH + number)
         own = {
-            port: Port(PortId(guid, port), remote=remote)
+            port: Port(PortId(guid, port), remote=remote, rate=rate_at.get((number, port)))
             for port, remote in at.get(number, {}).items()
         }
         nodes.append(Node(guid, NodeType.SWITCH, name, ports, own, lid=Lid(first + number)))

@@ -52,6 +52,7 @@ def test_reads_collapse_on_three_cables(two_switches):
                 lids_all=6,
                 group=0,
                 usable=True,
+                share=2,
             )
             for port, far, lids in expected
         ),
@@ -67,6 +68,7 @@ def test_reads_collapse_on_three_cables(two_switches):
                 worst=6,
                 least=0,
                 used=3,
+                over=4,
             ),
         ),
         reach=found.reach,

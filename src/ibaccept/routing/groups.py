@@ -1,21 +1,27 @@
-"""Groups of parallel cables, and the best any static table can do with them.
+"""Groups of parallel cables, and the best any static table can do with each of them alone.
 
 For one switch and one destination switch, the *usable* cables are those that offer the minimal hop
 count. In a plain fabric the destinations behind a switch either share all usable cables or none,
 and each set of cables is a group: N LIDs over U cables put at least ceil(N / U) on the fullest.
+Cables of different rates have shares by bandwidth: the smallest x for which floor(x * bandwidth)
+of all cables together reaches N, and floor(x * bandwidth) of each cable.
 
 Where cables are missing, sets overlap: some destinations may use cables 1 to 8, others 1 to 7 only.
 Judging each set alone would let all of them pile up on one cable; judging the union alone would
 let a forced crowd excuse an unforced one. So overlapping sets are split by density: the
 destinations that have the most LIDs per usable cable form the first group with those cables; they
 are taken out, and so on with what is left (the dense decomposition of the assignment problem).
-Within each group an assignment with ceil(N / U) LIDs a cable exists, and none does better.
+Within each group an assignment with ceil(N / U) LIDs a cable exists, and none does better. Whether
+the groups of a whole fabric can have their shares at once is another question, see
+`ibaccept.routing.attainable`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +34,10 @@ Kind = tuple[int, ...]
 """Ports of a switch that some destinations may use."""
 
 
+_INT32 = 2**31
+"""scipy's maximum flow counts in 32 bits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """Destinations and cables that are judged together.
@@ -36,16 +46,48 @@ class Level:
         kinds: which sets of usable ports its destinations have.
         ports: the cables of the group.
         lids: destination LIDs.
+        shares: LIDs on each of the ports where all are spread by bandwidth, in the order of
+            ``ports``.
     """
 
     kinds: tuple[Kind, ...]
     ports: tuple[int, ...]
     lids: int
+    shares: tuple[int, ...]
 
     @property
     def bound(self) -> int:
-        """LIDs on the fullest cable at best: ceil(lids / cables)."""
-        return -(-self.lids // len(self.ports))
+        """LIDs on the fullest cable at best: ceil(lids / cables) where all have one rate."""
+        return max(self.shares)
+
+
+def even_shares(units: int, weights: Sequence[int]) -> tuple[int, ...]:
+    """What each cable carries at most where ``units`` are spread as evenly as whole units can be.
+
+    Args:
+        units: LIDs, or other things that take one cable each.
+        weights: bandwidth of each cable in a common measure, at least 1.
+
+    Returns:
+        floor(x * weight) of each cable for the smallest x at which all of them hold ``units``.
+    """
+    least = Fraction(units, sum(weights))
+    steps = sorted(
+        {
+            Fraction(count, weight)
+            for weight in set(weights)
+            for count in range(_ceil(least * weight), _ceil(least * weight) + len(weights) + 1)
+        }
+    )
+    for step in steps:
+        shares = tuple(int(step * weight) for weight in weights)
+        if sum(shares) >= units:
+            return shares
+    raise AssertionError("one more unit on every cable always holds all")
+
+
+def _ceil(value: Fraction) -> int:
+    return -(-value.numerator // value.denominator)
 
 
 class Usable:
@@ -60,7 +102,7 @@ class Usable:
         peer = cabling.target[switch, port]
         ones = np.ones(switch.size, dtype=np.int8)
         graph = sparse.csr_array((ones, (switch, peer)), shape=(count, count))
-        self._away = (
+        self.away = (
             csgraph.dijkstra(graph.T, unweighted=True, indices=leaves)
             if leaves.size
             else np.empty((0, count))
@@ -76,7 +118,7 @@ class Usable:
         peers = self._cabling.target[switch, ports]
         rows = np.searchsorted(self._leaves, leaves)
         wanted = np.flatnonzero(np.bincount(rows, minlength=self._leaves.size))
-        nearer = self._away[wanted][:, peers] == (self._away[wanted, switch] - 1)[:, None]
+        nearer = self.away[wanted][:, peers] == (self.away[wanted, switch] - 1)[:, None]
         number: dict[bytes, int] = {}
         set_of = np.zeros(self._leaves.size, dtype=np.int64)
         sets: list[Kind] = []
@@ -89,24 +131,28 @@ class Usable:
         return set_of[rows], sets
 
 
-def levels(demand: Mapping[Kind, int]) -> list[Level]:
+def levels(demand: Mapping[Kind, int], weights: Mapping[int, int] | None = None) -> list[Level]:
     """Split destinations into groups, by shared cables and then by density.
 
     Args:
         demand: destination LIDs by their set of usable ports (no set is empty).
+        weights: bandwidth of the ports in a common measure, at least 1; None where all are equal.
     """
+    cost = dict(weights or {port: 1 for kind in demand for port in kind})
     found: list[Level] = []
     waiting = [(dict(demand), {kind: kind for kind in demand})]
     while waiting:
         some, original = waiting.pop()
         for part in _connected(list(some)):
-            dense = _densest({kind: some[kind] for kind in part})
-            ports = {port for kind in dense for port in kind}
+            dense = _densest({kind: some[kind] for kind in part}, cost)
+            ports = sorted({port for kind in dense for port in kind})
+            lids = sum(some[kind] for kind in dense)
             found.append(
                 Level(
                     tuple(sorted(origin for kind in dense for origin in _origins(original, kind))),
-                    tuple(sorted(ports)),
-                    sum(some[kind] for kind in dense),
+                    tuple(ports),
+                    lids,
+                    even_shares(lids, [cost[port] for port in ports]),
                 )
             )
             rest: dict[Kind, int] = {}
@@ -143,20 +189,22 @@ def _connected(kinds: Sequence[Kind]) -> list[list[Kind]]:
     return list(parts.values())
 
 
-def _densest(demand: Mapping[Kind, int]) -> list[Kind]:
-    """The sets with the most LIDs per cable, LIDs(T) / cables(T) (Dinkelbach over minimum cuts)."""
+def _densest(demand: Mapping[Kind, int], cost: Mapping[int, int]) -> list[Kind]:
+    """The sets with the most LIDs per bandwidth (Dinkelbach over minimum cuts)."""
     chosen = list(demand)
     while True:
         lids = sum(demand[kind] for kind in chosen)
-        cables = len({port for kind in chosen for port in kind})
-        better = _denser(demand, lids, cables)
+        cables = sum(cost[port] for port in {port for kind in chosen for port in kind})
+        better = _denser(demand, cost, lids, cables)
         if not better:
             return chosen
         chosen = better
 
 
-def _denser(demand: Mapping[Kind, int], lids: int, cables: int) -> list[Kind]:
-    """Sets with more than ``lids / cables`` LIDs a cable; empty where there are none.
+def _denser(
+    demand: Mapping[Kind, int], cost: Mapping[int, int], lids: int, cables: int
+) -> list[Kind]:
+    """Sets with more than ``lids / cables`` LIDs per bandwidth; empty where there are none.
 
     Maximises cables * LIDs(T) - lids * cables(T) as a closure problem: source to a set with its
     LIDs, set to its ports without limit, port to sink with the price of a cable.
@@ -164,13 +212,17 @@ def _denser(demand: Mapping[Kind, int], lids: int, cables: int) -> list[Kind]:
     kinds = list(demand)
     if len(kinds) == 1:
         return []
+    common = math.gcd(lids, cables)
+    lids, cables = lids // common, cables // common
     ports = sorted({port for kind in kinds for port in kind})
     at = {port: 1 + len(kinds) + index for index, port in enumerate(ports)}
     sink = 1 + len(kinds) + len(ports)
     total = cables * sum(demand.values())
+    if total >= _INT32:
+        return []  # a share that is too small for some: what is judged is what a table reaches
     arcs = [(0, 1 + index, cables * demand[kind]) for index, kind in enumerate(kinds)]
     arcs += [(1 + index, at[port], total) for index, kind in enumerate(kinds) for port in kind]
-    arcs += [(at[port], sink, lids) for port in ports]
+    arcs += [(at[port], sink, lids * cost[port]) for port in ports]
     tails, heads, limits = zip(*arcs, strict=True)
     capacity = sparse.csr_array(
         (np.array(limits, dtype=np.int32), (tails, heads)), shape=(sink + 1, sink + 1)

@@ -8,6 +8,7 @@ switch crossed, destination node.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -65,6 +66,18 @@ class Routes:
             and end.id in self.fabric.link_at
             and self.fabric.nodes[end.id.guid].is_host
         )
+
+    def with_entries(
+        self, lids: NDArray[np.int64], switches: NDArray[np.int64], ports: NDArray[np.int64]
+    ) -> Routes:
+        """The same fabric with other table entries: arrays of the same length, one an entry."""
+        other = Routes.__new__(Routes)
+        other.fabric, other.tables, other.cabling = self.fabric, self.tables, self.cabling
+        other.lfts = copy.copy(self.lfts)
+        other.lfts.out, other.lfts.known = self.lfts.out.copy(), self.lfts.known.copy()
+        other.lfts.out[lids, switches] = ports
+        other.lfts.known[lids, switches] = True
+        return other
 
     # -- one route ---------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
-"""How many LIDs of a job share a cable, in each direction, at every switch on the way.
+"""How many LIDs of a job share a cable, in each direction, at every switch on the route.
 
 Traffic follows the columns of its destination LIDs: a job that reads from storage is spread by the
 LIDs of its clients, at the switches between storage and clients; one that writes by the LIDs of the
 storage. `spread` counts one direction; call it twice, with sources and destinations exchanged.
 
 Usable cables and groups: see `ibaccept.routing.groups`. The fullest cable of a group is judged
-against ceil(N / U) for N LIDs over U usable cables.
+against ceil(N / U) for N LIDs over U usable cables of one rate; of several rates, by bandwidth.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class SpreadRow:
         lids_all: all CA LIDs the table of the switch sends out of this port.
         group: index into the groups.
         usable: the port offers the minimal hop count for some destination of its group.
+        share: LIDs it would carry at most in an even spread of its group; of a cable that is not
+            usable, as many as the fullest that is.
     """
 
     port: PortId
@@ -51,6 +53,7 @@ class SpreadRow:
     lids_all: int
     group: int
     usable: bool
+    share: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +67,14 @@ class SpreadGroup:
         ports: port numbers, used or usable.
         lids: LIDs that may use the cables of the group.
         usable: cables that offer the minimal hop count.
-        bound: LIDs on the fullest cable at best (``per_cable: even``).
+        bound: LIDs on the fullest cable at best, judged for this switch alone.
         worst: LIDs on the fullest cable as the tables are.
         least: LIDs on the emptiest usable cable as the tables are.
         used: cables that carry at least one of the LIDs.
-        longer: LIDs that leave by a cable which is on no shortest way to them.
+        longer: LIDs that leave by a cable which is on no shortest route to them.
+        over: LIDs above its share on the cable that has the most above it; 0 where none has. With
+            cables of one rate that is ``worst - bound``.
+        peers: next switches it chooses among.
     """
 
     switch: Guid
@@ -82,6 +88,8 @@ class SpreadGroup:
     least: int
     used: int
     longer: int = 0
+    over: int = 0
+    peers: int = 1
 
     @property
     def balance(self) -> int:
@@ -224,7 +232,10 @@ class _AtSwitch:
         self._lids, self._ports = lids, ports
         kind, sets = usable.kinds(switch, leaf)
         counts = np.bincount(kind, minlength=len(sets)).tolist()
-        self.levels = levels({sets[index]: n for index, n in enumerate(counts) if n})
+        demand = {sets[index]: n for index, n in enumerate(counts) if n}
+        offered = sorted({port for kind in demand for port in kind})
+        weights = routes.cabling.weights([switch] * len(offered), offered)
+        self.levels = levels(demand, dict(zip(offered, weights, strict=True)))
         self._load = np.bincount(ports, minlength=PORTS)
         known = routes.lfts.known[:, switch]
         ca_lids = routes.cabling.ca_lids
@@ -269,6 +280,7 @@ class _AtSwitch:
             lids_all=int(self._total[port]),
             group=group,
             usable=port in level.ports,
+            share=_share(level, port),
         )
 
     def group(self, level: Level, cables: list[int]) -> SpreadGroup:
@@ -288,4 +300,11 @@ class _AtSwitch:
             least=int(self._load[list(level.ports)].min()),
             used=int((load > 0).sum()),
             longer=int(sum(self._longer[self._index[some]] for some in level.kinds)),
+            over=max(0, *(int(self._load[port]) - _share(level, port) for port in cables)),
+            peers=len(far),
         )
+
+
+def _share(level: Level, port: int) -> int:
+    """LIDs a cable of a group would carry at most in an even spread."""
+    return dict(zip(level.ports, level.shares, strict=True)).get(port, level.bound)

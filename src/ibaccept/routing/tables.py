@@ -7,7 +7,7 @@ destination is contiguous.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -170,6 +170,27 @@ class CablingArrays:
         is_ca = np.array([end.is_ca for end in self.endpoints], dtype=np.bool_)
         owner = self.owner
         return np.flatnonzero((owner >= 0) & is_ca[owner]) if is_ca.size else np.empty(0, np.int64)
+
+    @cached_property
+    def bandwidth(self) -> NDArray[np.int64]:
+        """Data rate of every switch port's cable in 10 Mb/s, (switches, 256); 0 for not seen."""
+        found = np.zeros(self.target.shape, dtype=np.int64)
+        for switch, guid in enumerate(self.switches):
+            for port in self.fabric.nodes[guid].ports:
+                link = self.fabric.link_at.get(PortId(guid, port))
+                if 0 < port < NO_ENTRY and link is not None and link.rate is not None:
+                    found[switch, port] = round(100 * link.rate.gbps)
+        return found
+
+    def weights(self, switches: Sequence[int], ports: Sequence[int]) -> tuple[int, ...]:
+        """Bandwidth of some cables in their largest common measure; all 1 where they are equal.
+
+        A cable whose rate was not seen counts as the fastest of the others.
+        """
+        found = self.bandwidth[list(switches), list(ports)]
+        found[found == 0] = found.max(initial=0) or 1
+        common = int(np.gcd.reduce(found)) if found.size else 1
+        return tuple((found // common).tolist())
 
     def neighbour(self, switch: int, port: int) -> PortId | None:
         """The far end of the cable in a switch's port; None where none was seen."""
