@@ -135,7 +135,7 @@ class Measured:
             return None
         if found.reach is None or not 0 < found.reach.pairs <= found.reach.delivered:
             return None
-        return any(group.worst > group.bound for group in found.groups)
+        return any(group.over for group in found.groups)
 
     @cached_property
     def cables(self) -> WatchedCables:
