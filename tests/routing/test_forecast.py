@@ -236,3 +236,19 @@ def test_crossings_are_the_hops_of_single_routes():
             PortId(routes.cabling.switches[got.switch[i]], int(got.port[i])) for i in at.tolist()
         ]
         assert hops == list(routes.path(slid, dlid).ports[1:])
+
+
+@pytest.mark.parametrize(
+    ("gib_per_second", "place"),
+    [
+        (40.68, "10.0 % below lock-step (45.2)"),
+        (45.2, "0 % of the way from lock-step to max-min fair"),
+        (48.0, "37 % of the way from lock-step to max-min fair"),
+        (52.82, "100 % of the way from lock-step to max-min fair"),
+        (58.102, "10.0 % above max-min fair (52.8)"),
+    ],
+)
+def test_a_figure_has_a_place_in_the_bracket(gib_per_second, place):
+    got = forecast(inputs(), "read")
+
+    assert got.place_of(Bandwidth.parse(f"{gib_per_second} GiB/s")) == place

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ibaccept.errors import InputError
-from ibaccept.routing.maxmin import CAPPED, Rates, Uses, max_min
+from ibaccept.routing.maxmin import CAPPED, Rates, Uses, greatest_sum, max_min
 
 
 def uses_of(paths, weights=None):
@@ -150,3 +150,47 @@ def test_forty_thousand_flows_over_nine_thousand_cables_in_two_seconds():
     assert (got.load <= capacities * (1 + 1e-9)).all()
     assert spent < 2
     print(f"{spent:.3f} s")
+
+
+def test_the_greatest_sum_is_no_fair_one():
+    """A flow over both cables takes from each of the two that cross one."""
+    uses = Uses(np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1]))
+
+    assert max_min(uses, [1.0, 1.0], [np.inf] * 3).rate.sum() == pytest.approx(1.5)
+    assert greatest_sum(uses, [1.0, 1.0]) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("capacities", "expected"), [([3e9, 2e9], 2e9), ([0.0, 0.0], 0.0), ([2e9, 3e12], 2e9)]
+)
+def test_the_greatest_sum_of_flows_in_a_row(capacities, expected):
+    uses = Uses(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+
+    assert greatest_sum(uses, capacities) == pytest.approx(expected)
+
+
+def test_too_many_kinds_of_flows_have_no_sum(monkeypatch):
+    monkeypatch.setattr("ibaccept.routing.maxmin.MOST_KINDS", 1)
+
+    assert greatest_sum(Uses(np.array([0, 1]), np.array([0, 1])), [1.0, 1.0]) is None
+
+
+@given(data=st.data())
+def test_the_greatest_sum_is_no_less_than_any_feasible_one(data):
+    resources = data.draw(st.integers(1, 4))
+    used = data.draw(
+        st.lists(
+            st.lists(st.integers(0, resources - 1), min_size=1, max_size=3, unique=True),
+            min_size=1,
+            max_size=5,
+        )
+    )
+    capacities = data.draw(st.lists(st.integers(1, 9), min_size=resources, max_size=resources))
+    flow = [n for n, some in enumerate(used) for _ in some]
+    uses = Uses(np.array(flow), np.array([one for some in used for one in some]))
+
+    fair = max_min(uses, capacities, [np.inf] * len(used)).rate.sum()
+    found = greatest_sum(uses, capacities)
+
+    assert fair - 1e-6 <= found <= sum(min(capacities[r] for r in some) for some in used) + 1e-6
+    assert found <= sum(capacities) + 1e-6

@@ -3,7 +3,9 @@
 Two figures bracket it. *Max-min fair*: every flow takes what its cables, hosts and storage leave
 it, so that clients on empty cables run ahead. *Lock-step*: all flows go as slowly as the slowest,
 as a barrier after every step makes them; for N clients over U equal cables with k on the fullest
-that is (N/U)/k of what all U cables carry. Head-of-line blocking is not modelled.
+that is (N/U)/k of what all U cables carry. Head-of-line blocking is not modelled; it takes a job
+from the upper figure towards the lower one. Neither is a maximum: flows that are not fair to each
+other can carry more than max-min fair ones, see ``RateForecast.permitted``.
 
 Nothing measured in a read run may enter a forecast of reads, or it would predict itself:
 :class:`AdmissibleInputs` has no place for it.
@@ -11,7 +13,7 @@ Nothing measured in a read run may enter a forecast of reads, or it would predic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -22,7 +24,7 @@ from ibaccept.errors import InputError
 from ibaccept.fabric.model import PortId, Rate
 from ibaccept.fabric.units import Bandwidth
 from ibaccept.routing.crossings import Crossings, crossings
-from ibaccept.routing.maxmin import Rates, Uses, max_min
+from ibaccept.routing.maxmin import Rates, Uses, greatest_sum, max_min
 from ibaccept.routing.paths import Routes
 from ibaccept.routing.tables import DELIVERED, PORTS
 
@@ -156,8 +158,8 @@ class RateForecast:
         direction: of the job: a read flows from the servers to the clients.
         aggregate: of all clients, max-min fair: the upper end.
         lock_step: of all clients where all are as slow as the slowest: the lower end.
-        permitted: what cables and adapters alone would let through, whatever clients, servers and
-            storage can do.
+        permitted: the most that cables and adapters let through by any division of their capacity
+            among the flows, whatever clients, servers and storage can do: a maximum, not a fair sum.
         clients: per client, by host name.
         servers: per server, by host name.
         flows: bytes per second, shape (clients, servers), in the order of the inputs.
@@ -179,6 +181,19 @@ class RateForecast:
     def binding(self) -> tuple[ForecastCable, ...]:
         """The cables that hold the job back."""
         return tuple(cable for cable in self.cables if cable.binds)
+
+    def place_of(self, measured: Bandwidth) -> str:
+        """Where a figure lies: ``36 % of the way from lock-step to max-min fair``."""
+        low, high = self.lock_step.bytes_per_second, self.aggregate.bytes_per_second
+        found = measured.bytes_per_second
+        if found < low and not _alike(found, low):
+            return f"{100 * (1 - found / low):.1f} % below lock-step ({self.lock_step.gib:.1f})"
+        if found > high and not _alike(found, high):
+            return f"{100 * (found / high - 1):.1f} % above max-min fair ({self.aggregate.gib:.1f})"
+        if _alike(low, high):
+            return "lock-step and max-min fair agree on it"
+        share = min(max((found - low) / (high - low), 0.0), 1.0)
+        return f"{100 * share:.0f} % of the way from lock-step to max-min fair"
 
     @property
     def sum_text(self) -> str:
@@ -210,14 +225,13 @@ def forecast(inputs: AdmissibleInputs, direction: Direction) -> RateForecast:
     """
     job = _Job(inputs, direction)
     rates = job.rated(with_writes=direction == "read")
-    permitted = job.rated(with_writes=False, with_storage=False)
     flows = rates.rate.reshape(len(inputs.clients), len(inputs.servers))
     total = float(flows.sum())
     return RateForecast(
         direction=direction,
         aggregate=Bandwidth(total),
         lock_step=Bandwidth(float(flows.min()) * flows.size),
-        permitted=Bandwidth(float(permitted.rate.sum())),
+        permitted=Bandwidth(job.most()),
         clients=_named(inputs.clients, flows.sum(axis=1)),
         servers=_named(inputs.servers, flows.sum(axis=0)),
         flows=flows,
@@ -308,14 +322,33 @@ class _Job:
 
     def rated(self, *, with_writes: bool, with_storage: bool = True) -> Rates:
         """Max-min fair rates in bytes per second."""
+        uses, capacity = self._uses(with_writes=with_writes, with_storage=with_storage)
+        return max_min(uses, capacity, np.full(self._dlid.size, np.inf))
+
+    def _uses(self, *, with_writes: bool, with_storage: bool) -> tuple[Uses, list[float]]:
+        """Which flow uses which limit, and the capacities in bytes per second."""
         groups = self._groups(with_writes=with_writes, with_storage=with_storage)
         cables = len(self._ceilings)
         flow = np.concatenate([self._flow, *(group.flows for group in groups)])
         extra = np.repeat(np.arange(cables, cables + len(groups)), [g.flows.size for g in groups])
         capacity = [c.payload.bytes_per_second for c in self._ceilings]
         capacity += [group.capacity for group in groups]
-        uses = Uses(flow, np.concatenate([self._cable, extra]).astype(np.int64))
-        return max_min(uses, capacity, np.full(self._dlid.size, np.inf))
+        return Uses(flow, np.concatenate([self._cable, extra]).astype(np.int64)), capacity
+
+    def most(self) -> float:
+        """Bytes per second that cables and adapters let through at most.
+
+        Where there are too many kinds of flows to compute it, the sum of the senders' cables stands
+        in, which is no less.
+        """
+        uses, capacity = self._uses(with_writes=False, with_storage=False)
+        found = greatest_sum(uses, capacity)
+        return self._one_side(capacity) if found is None else found
+
+    def _one_side(self, capacity: Sequence[float]) -> float:
+        """What the cables of the sending hosts carry together: no flow goes by another way."""
+        first = self._code >= self._first_end
+        return float(np.array(capacity[: self._code.size])[first].sum())
 
     def _groups(self, *, with_writes: bool, with_storage: bool = True) -> list[_Group]:
         inputs = self._inputs

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, sparse
 
 from ibaccept.errors import InputError
 
@@ -21,6 +22,9 @@ Ints = NDArray[np.int64]
 
 CAPPED = -1
 """In ``Rates.bottleneck``: the flow's own cap, no resource."""
+
+MOST_KINDS = 20_000
+"""Kinds of flows, by the resources they share, for which the greatest sum is computed."""
 
 _NEAR = 1e-12
 """Shares that differ by rounding only count as equal: fewer rounds, same rates."""
@@ -84,7 +88,7 @@ def max_min(uses: Uses, capacities: ArrayLike, caps: ArrayLike) -> Rates:
     while active.any():
         wanted = _total(resource, weight, left.size)
         with np.errstate(divide="ignore", invalid="ignore"):
-            # Where nobody is left to share, nobody is held back.
+            # A resource that no flow is left to share holds none back.
             share = np.where(wanted > 0, np.maximum(left, 0) / wanted, np.inf)
         limit = np.minimum(cap, _least(flow, share[resource], cap.size))
         slowest = _least(resource, limit[flow], left.size)
@@ -102,6 +106,39 @@ def max_min(uses: Uses, capacities: ArrayLike, caps: ArrayLike) -> Rates:
         flow, resource, weight = flow[~going], resource[~going], weight[~going]
     flow, resource, weight = whole
     return Rates(rate, bottleneck, _total(resource, weight * rate[flow], left.size))
+
+
+def greatest_sum(uses: Uses, capacities: ArrayLike) -> float | None:
+    """The most that flows carry together, by any division of the capacities, fair or not.
+
+    The optimum of a linear program, in which flows with the same uses count as one.
+
+    Args:
+        uses: which flow uses which resource; every flow uses one at least. Weights count.
+        capacities: of every resource, finite, at least 0, shape (resources,).
+
+    Returns:
+        The sum, in the unit of the capacities; None where there are more than ``MOST_KINDS`` kinds
+        of flows, or the solver gives none.
+    """
+    left = np.array(capacities, dtype=np.float64)
+    flow, resource, weight = _checked(uses, left, np.full(int(np.max(uses.flow)) + 1, np.inf))
+    largest = float(left.max())
+    if not largest:
+        return 0.0
+    order = np.lexsort((resource, flow))
+    ends = np.cumsum(np.bincount(flow))[:-1]
+    parts = (np.split(values[order], ends) for values in (resource, weight))
+    kinds = sorted({(tuple(r.tolist()), tuple(w.tolist())) for r, w in zip(*parts, strict=True)})
+    if len(kinds) > MOST_KINDS:
+        return None
+    column = np.repeat(np.arange(len(kinds)), [len(rows) for rows, _ in kinds])
+    row = np.concatenate([np.array(rows) for rows, _ in kinds])
+    value = np.concatenate([np.array(values) for _, values in kinds])
+    use = sparse.csr_array((value, (row, column)), shape=(left.size, len(kinds)))
+    # In shares of the largest capacity: the solver's tolerances are absolute.
+    found = optimize.linprog(-np.ones(len(kinds)), A_ub=use, b_ub=left / largest, method="highs")
+    return -float(found.fun) * largest if found.status == 0 else None
 
 
 def _least(index: Ints, values: Floats, size: int) -> Floats:
