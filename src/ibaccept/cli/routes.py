@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -13,11 +13,12 @@ from ibaccept.cli.text import ANSWER_NO, DONE, NOT_SEEN, columns, complain, say
 from ibaccept.errors import InputError, InputProblemsError
 from ibaccept.fabric.harmless import clean
 from ibaccept.fabric.model import Fabric, PortId
+from ibaccept.fabric.nodeset import fold
 from ibaccept.fabric.wording import and_more, listed
 from ibaccept.observe.captured import CapturedTables, read_tables, read_topology
 from ibaccept.observe.lids import HostLids, JobLids, host_names, lids_of
 from ibaccept.report.text import count
-from ibaccept.routing.inward import Inward, inward
+from ibaccept.routing.even import EvenSpread, even_spread
 from ibaccept.routing.paths import Routes
 from ibaccept.routing.route import Disposition, Reach, Route
 from ibaccept.routing.spread import Spread, SpreadGroup, SpreadRow
@@ -101,8 +102,10 @@ def spread(options: argparse.Namespace) -> int:
     if not found.groups:
         say("no cable between switches is crossed")
     complain(ADAPTIVE)
-    into = inward(routes, senders.lids, receivers.lids) if limit == "even" else []
-    return _judge(found, limit, len(receivers.lids), into)
+    even = even_spread(routes, found) if limit == "even" else None
+    for note in () if even is None else even.notes:
+        say(note)
+    return _judge(found, limit, len(receivers.lids), even)
 
 
 def _limit(text: str | None) -> int | Literal["even"] | None:
@@ -174,14 +177,14 @@ def _rows(rows: tuple[SpreadRow, ...], receivers: JobLids) -> list[str]:
     lines = [("towards", "LIDs of all", "cable: LIDs of the job")]
     for row in rows:
         who = clean(receivers.folded(row.lids_job)) if row.lids_job else ""
-        astray = "" if row.usable else "(not on a shortest way)"
+        astray = "" if row.usable else "(not on a shortest route)"
         cell = " ".join(filter(None, (f"{clean(row.name)}: {row.count}", who, astray)))
         lines.append((clean(row.towards_name), count(row.lids_all), cell))
     return columns(lines, right=(1,))
 
 
 def _judge(
-    found: Spread, limit: int | Literal["even"] | None, lids: int, into: Sequence[Inward]
+    found: Spread, limit: int | Literal["even"] | None, lids: int, even: EvenSpread | None
 ) -> int:
     """The exit code; with a limit also a sentence. What is not known is never good.
 
@@ -189,8 +192,8 @@ def _judge(
         found: the counts.
         limit: LIDs on the fullest cable at most; None where nothing is judged.
         lids: all that receive, those that are counted on no cable included.
-        into: the cables into each switch with receivers, over all switches that send into it:
-            each of those can choose evenly, and all of them the same cable.
+        even: what even demands, where that is the limit: of each switch's choice, and of the
+            cables that several switches choose among, each evenly and all of them the same.
     """
     reach = found.reach
     unknown = reach is None or reach.unknown > 0 or reach.pairs == 0
@@ -199,24 +202,28 @@ def _judge(
     undelivered = 0 if reach is None else reach.undelivered
     say()
     bad = False
-    for group in found.groups:
-        allowed = limit
-        if allowed == "even":
+    for index, group in enumerate(found.groups):
+        if limit != "even" or even is None:
+            allowed, over = limit, limit != "even" and group.worst > limit
+        elif unknown or undelivered:
             # LIDs that are counted nowhere might have to share these cables too.
-            whole = not unknown and not undelivered
-            allowed = group.bound if whole else -(-lids // max(group.usable, 1))
-        if group.worst > allowed:
+            allowed = -(-lids // max(group.usable, 1))
+            over = group.worst > allowed
+        else:
+            allowed, over = even.limits[index], even.is_over(index)
+        if over:
             bad = True
             say(
                 f"NOT MET: {clean(group.name)} puts {group.worst} LIDs on one cable, and {allowed} "
                 "are allowed"
             )
-    for arriving in into:
-        if arriving.worst > arriving.bound:
+    for stage in () if even is None else even.stages:
+        if stage.over:
             bad = True
             say(
-                f"NOT MET: {count(arriving.worst)} pairs arrive at {clean(arriving.name)} over one "
-                f"cable, and {count(arriving.bound)} would at best"
+                f"NOT MET: {count(stage.over[0].pairs)} pairs arrive at "
+                f"{clean(fold(stage.after))} over one cable, and {count(stage.over[0].limit)} "
+                "would at best"
             )
     if undelivered:
         say(f"NOT MET: {count(undelivered)} pairs are not delivered")
@@ -235,8 +242,8 @@ def _why_not_judged(found: Spread, limit: int | Literal["even"], *, unknown: boo
     longer = sum(group.longer for group in found.groups)
     if limit == "even" and longer:
         return (
-            f"{count(longer)} times a LID leaves by a cable that is on no shortest way to it, so "
-            "the even share of the shortest ways is no measure; give --per-cable a number"
+            f"{count(longer)} times a LID leaves by a cable that is on no shortest route to it, "
+            "so the even share of the shortest routes is no measure; give --per-cable a number"
         )
     return None
 

@@ -9,7 +9,7 @@ theirs, that is demanded; otherwise what the best table known reaches
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -35,6 +35,8 @@ class StageRow:
         pairs: of the job, over this cable.
         lids: destination LIDs of those pairs.
         limit: pairs it may carry.
+        usable: it is on a shortest route; another one that leads to the same switch may carry as
+            much as the fullest of the usable.
     """
 
     port: PortId
@@ -44,6 +46,7 @@ class StageRow:
     pairs: int
     lids: tuple[int, ...]
     limit: int
+    usable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class StageSpread:
         after: names of the switches at the other ends.
         guids: node GUIDs of those.
         lids: destination LIDs of the job's pairs over the stage.
-        unit: pairs of one LID.
+        pairs: of the job.
         share: pairs on the fullest cable where all are spread evenly.
         rows: every cable.
     """
@@ -64,7 +67,7 @@ class StageSpread:
     after: tuple[str, ...]
     guids: tuple[Guid, ...]
     lids: int
-    unit: int
+    pairs: int
     share: int
     rows: tuple[StageRow, ...]
 
@@ -72,6 +75,11 @@ class StageSpread:
     def worst(self) -> int:
         """Pairs on the fullest cable as the tables are."""
         return max(row.pairs for row in self.rows)
+
+    @property
+    def usable(self) -> int:
+        """Cables on shortest routes."""
+        return sum(row.usable for row in self.rows)
 
     @property
     def limit(self) -> int:
@@ -126,11 +134,16 @@ def even_spread(routes: Routes, found: Spread) -> EvenSpread:
         _limit(found, index, None if demanded else (loads, allowed), routes)
         for index in range(len(found.groups))
     )
-    several = [stage for stage in stages.stages if len(stage.switches) > 1]
-    over = stages.lids_over(code for stage in several for code in stage.cables)
+    strays = _strays(routes, stages.stages, loads)
+    several = [
+        (stage, codes)
+        for stage, codes in zip(stages.stages, strays, strict=True)
+        if len({code // PORTS for code in (*stage.cables, *codes)}) > 1
+    ]
+    over = stages.lids_over(code for stage, codes in several for code in (*stage.cables, *codes))
     return EvenSpread(
         found,
-        tuple(_stage(routes, stage, loads, allowed, over) for stage in several),
+        tuple(_stage(routes, stage, codes, (loads, allowed), over) for stage, codes in several),
         limits,
         () if best is None or demanded else (_note(best),),
     )
@@ -181,22 +194,41 @@ def _limit(found: Spread, index: int, pairs: tuple[Ints, Ints] | None, routes: R
     return min(most, group.worst - 1) if is_over else group.worst
 
 
+def _strays(routes: Routes, stages: Sequence[Stage], loads: Ints) -> list[tuple[int, ...]]:
+    """By stage: used cables of no stage that lead to a switch its cables lead to."""
+    target = routes.cabling.target.reshape(-1)
+    placed = {code for stage in stages for code in stage.cables}
+    used = np.flatnonzero((loads > 0) & routes.cabling.isl.reshape(-1)).tolist()
+    into: dict[int, list[int]] = {}
+    for code in used:
+        if code not in placed:
+            into.setdefault(int(target[code]), []).append(code)
+    found: list[tuple[int, ...]] = []
+    for stage in stages:
+        after = sorted({int(target[code]) for code in stage.cables})
+        found.append(tuple(code for switch in after for code in into.pop(switch, [])))
+    return found
+
+
 def _stage(
     routes: Routes,
     stage: Stage,
-    loads: Ints,
-    allowed: Ints,
+    strays: tuple[int, ...],
+    pairs: tuple[Ints, Ints],
     lids: Mapping[int, tuple[int, ...]],
 ) -> StageSpread:
+    """What the cables of a stage carry and may carry, those on no shortest route included."""
     cabling = routes.cabling
+    loads, allowed = pairs
     rows: list[StageRow] = []
     after: set[Guid] = set()
-    for code in stage.cables:
+    for code in sorted((*stage.cables, *strays)):
         number, port = divmod(code, PORTS)
         here = PortId(cabling.switches[number], port)
         there = cabling.neighbour(number, port)
         if there is not None:
             after.add(there.guid)
+        usable = code in stage.cables
         rows.append(
             StageRow(
                 here,
@@ -205,15 +237,16 @@ def _stage(
                 "" if there is None else routes.fabric.port_name(there),
                 int(loads[code]),
                 lids[code],
-                int(allowed[code]),
+                int(allowed[code]) if usable else int(allowed[list(stage.cables)].max()),
+                usable,
             )
         )
     return StageSpread(
-        before=_names(cabling, (cabling.switches[number] for number in stage.switches)),
+        before=_names(cabling, (row.port.guid for row in rows)),
         after=_names(cabling, after),
         guids=tuple(sorted(after)),
         lids=stage.lids,
-        unit=stage.unit,
+        pairs=stage.pairs,
         share=max(stage.shares),
         rows=tuple(rows),
     )

@@ -159,7 +159,7 @@ class RateForecast:
         aggregate: of all clients, max-min fair: the upper end.
         lock_step: of all clients where all are as slow as the slowest: the lower end.
         permitted: the most that cables and adapters let through by any division of their capacity
-            among the flows, whatever clients, servers and storage can do: a maximum, not a fair sum.
+            among the flows, whatever clients, servers and storage can do: a maximum, no fair sum.
         clients: per client, by host name.
         servers: per server, by host name.
         flows: bytes per second, shape (clients, servers), in the order of the inputs.

@@ -137,7 +137,9 @@ def greatest_sum(uses: Uses, capacities: ArrayLike) -> float | None:
     value = np.concatenate([np.array(values) for _, values in kinds])
     use = sparse.csr_array((value, (row, column)), shape=(left.size, len(kinds)))
     # In shares of the largest capacity: the solver's tolerances are absolute.
-    found = optimize.linprog(-np.ones(len(kinds)), A_ub=use, b_ub=left / largest, method="highs")
+    found = optimize.milp(
+        -np.ones(len(kinds)), constraints=optimize.LinearConstraint(use, -np.inf, left / largest)
+    )
     return -float(found.fun) * largest if found.status == 0 else None
 
 

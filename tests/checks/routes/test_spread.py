@@ -1,5 +1,6 @@
 """Judging a spread: what passes, what fails, and above all what may not pass."""
 
+from dataclasses import replace
 from itertools import product
 from unittest.mock import ANY
 
@@ -38,8 +39,10 @@ KNOWN_BY = (
 )
 
 
-def ordered(per_cable="even", lids="clients", group=None):
-    return LidSpread(id="x", kind="lid-spread", lids=lids, per_cable=per_cable, group=group)
+def ordered(per_cable="even", lids="clients", group=None, rails="joint"):
+    return LidSpread(
+        id="x", kind="lid-spread", lids=lids, per_cable=per_cable, group=group, rails=rails
+    )
 
 
 def judged(snapshot, job, expected=None, adaptive=OFF):
@@ -255,15 +258,15 @@ def test_a_longer_way_is_no_pass(triangle, sides_of):
     assert said == {
         "B -> A,C": NotSeen(
             ANY,
-            "4 of 4 LIDs leave by a cable that is on no shortest way to them (B/23: 2 c[1,3], "
-            "B/24: 2 c[2,4]; 2 cables carry none), so the even share of the shortest ways is no "
+            "4 of 4 LIDs leave by a cable that is on no shortest route to them (B/23: 2 c[1,3], "
+            "B/24: 2 c[2,4]; 2 cables carry none), so the even share of the shortest routes is no "
             "measure",
             "give per_cable a number, and see kind routes with max_hops",
         ),
         "B,C -> A, arriving": Different(
             "C/33: 4 to c[1-4]; 2 cables carry none",
-            "at most 2 of the job's pairs per cable into A (even: 4 LIDs over 2 usable cables, "
-            "from 1 sending port)",
+            "at most 2 of the job's pairs per cable into A (even: 4 LIDs, 4 pairs, over 2 usable "
+            "cables)",
         ),
     }
     assert outcome(found) is Outcome.FAIL
@@ -302,8 +305,8 @@ def test_a_collapse_onto_a_longer_way_fails(triangle, sides_of):
         ),
         "B,C -> A, arriving": Different(
             "C/33: 3 to c[2-4], B/21: 1 to c1; 1 cable carries none",
-            "at most 2 of the job's pairs per cable into A (even: 4 LIDs over 2 usable cables, "
-            "from 1 sending port)",
+            "at most 2 of the job's pairs per cable into A (even: 4 LIDs, 4 pairs, over 2 usable "
+            "cables)",
         ),
     }
 
@@ -350,7 +353,7 @@ def test_a_leaf_reached_by_one_spine_only_is_not_even(tree, sides_of):
 
     found, said = judged(snapshot, sides_of(snapshot, EIGHT, STORAGE))
 
-    into = "(even: 4 LIDs over 4 usable cables, from 2 sending ports)"
+    into = "(even: 4 LIDs, 8 pairs, over 4 usable cables)"
     assert said == {
         "L3 -> P,Q": Met(),
         "L4 -> P,Q": Met(),
@@ -375,7 +378,7 @@ def test_leaves_that_take_other_spines_for_one_client_are_even(tree, sides_of):
     found, said = judged(snapshot, sides_of(snapshot, EIGHT, STORAGE))
 
     assert set(said.values()) == {Met()}
-    assert [row.pairs for row in found.items[-1].into.rows] == [2, 2, 2, 2]
+    assert [row.pairs for row in found.items[-1].stage.rows] == [2, 2, 2, 2]
 
 
 def test_a_number_counts_lids_on_every_cable_and_no_pairs(tree, sides_of):
@@ -393,6 +396,71 @@ def test_cables_into_a_leaf_can_be_judged_alone(tree, sides_of):
     _, said = judged(snapshot, job, ordered(group=("L1", "P")))
 
     assert set(said) == {"P -> L1", "P,Q -> L1, arriving"}
+
+
+# -- hosts with a port on each rail ----------------------------------------------------------------
+
+
+@pytest.fixture(name="rails")
+def rails_fixture(site_of):
+    """A with four clients, B with two servers, two ports each, two cables.
+
+    B sends LIDs of the first rail as ``first`` says by client, those of the second by ``second``.
+    """
+
+    def build(first, second):
+        site = site_of("A", "B")
+        for number, name in enumerate(CLIENTS[:4]):
+            for rail, ports in enumerate((first, second)):
+                (lid,) = site.host(f"{name} HCA-{rail + 1}", "A", 1 + 2 * number + rail)
+                site.tables["B"][lid] = ports[number]
+        for number, name in enumerate(STORAGE):
+            for rail in range(2):
+                (lid,) = site.host(f"{name} HCA-{rail + 1}", "B", 1 + 2 * number + rail)
+                site.tables["A"][lid] = 31 + rail
+        site.cable("A", 31, "B", 41)
+        site.cable("A", 32, "B", 42)
+        return site.snapshot()
+
+    return build
+
+
+def test_of_separate_rails_each_has_its_even_share(rails, sides_of):
+    """All LIDs of a rail by one cable are even together, and of no rail alone."""
+    snapshot = rails([41] * 4, [42] * 4)
+    job = sides_of(snapshot, CLIENTS[:4], STORAGE)
+
+    _, joint = judged(snapshot, job)
+    found, separate = judged(snapshot, job, ordered(rails="separate"))
+
+    assert joint == {"B -> A": Met()}
+    order = "at most 2 of the job's rail {} LIDs per cable (even: 4 LIDs over 2 usable cables)"
+    assert separate == {
+        f"B -> A, rail {rail}": Different(
+            f"B/{40 + rail}: 4 c[1-4]; 1 cable carries none", order.format(rail)
+        )
+        for rail in (1, 2)
+    }
+    assert outcome(found) is Outcome.FAIL
+
+
+def test_even_rails_are_met(rails, sides_of):
+    snapshot = rails([41, 42, 41, 42], [42, 41, 42, 41])
+    job = sides_of(snapshot, CLIENTS[:4], STORAGE)
+
+    _, said = judged(snapshot, job, ordered(rails="separate"))
+
+    assert said == {"B -> A, rail 1": Met(), "B -> A, rail 2": Met()}
+
+
+def test_rails_of_hosts_with_other_numbers_of_ports_are_not_known(rails, sides_of):
+    snapshot = rails([41] * 4, [42] * 4)
+    job = sides_of(snapshot, CLIENTS[:4], STORAGE)
+    one = replace(job.clients.hosts[0], ports=job.clients.hosts[0].ports[:1])
+    job = replace(job, clients=replace(job.clients, hosts=(one, *job.clients.hosts[1:])))
+
+    with pytest.raises(InputError, match="c1 has 1 and c2 has 2 on this fabric"):
+        judged(snapshot, job, ordered(rails="separate"))
 
 
 # -- what was not read ---------------------------------------------------------------------------

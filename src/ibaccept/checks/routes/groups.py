@@ -11,7 +11,7 @@ from ibaccept.fabric import nodeset
 from ibaccept.fabric.model import PortId
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.routing.crossings import over
-from ibaccept.routing.inward import Inward, inward
+from ibaccept.routing.even import EvenSpread, StageSpread
 from ibaccept.routing.spread import Spread, SpreadGroup
 from ibaccept.verdict.evidence import CaptureRef, RouteRef
 
@@ -25,6 +25,7 @@ class CableGroup:
     Attributes:
         index: of the group in ``of``.
         part: which of the job's LIDs are counted, where not all: ``base LIDs``.
+        even: what even demands, where it is judged.
     """
 
     group: SpreadGroup
@@ -32,6 +33,7 @@ class CableGroup:
     of: Spread
     snapshot: Snapshot
     part: str = ""
+    even: EvenSpread | None = None
 
     @property
     def name(self) -> str:
@@ -64,7 +66,7 @@ class CableGroup:
 
 @dataclass(frozen=True, slots=True)
 class Arriving:
-    """The cables of two or more switches into one, as an item to judge; see `Inward`.
+    """Cables that two or more switches send into, as an item to judge; see `StageSpread`.
 
     Attributes:
         sources: LIDs of the job that send.
@@ -72,7 +74,7 @@ class Arriving:
         part: as in `CableGroup`.
     """
 
-    into: Inward
+    stage: StageSpread
     snapshot: Snapshot
     sources: tuple[int, ...]
     lids: tuple[int, ...]
@@ -82,11 +84,12 @@ class Arriving:
     def name(self) -> str:
         """``spine[01-02] -> leaf01, arriving``."""
         part = f", {self.part}" if self.part else ""
-        return f"{nodeset.fold(self.into.before)} -> {self.into.name}, arriving{part}"
+        stage = self.stage
+        return f"{nodeset.fold(stage.before)} -> {nodeset.fold(stage.after)}, arriving{part}"
 
     def aspect(self) -> Aspect:
         """Identity, the fullest cable, and the captured rows of the table before it."""
-        fullest = max(self.into.rows, key=lambda row: row.pairs)
+        fullest = (*self.stage.over, max(self.stage.rows, key=lambda row: row.pairs))[0]
         link = self.snapshot.fabric.link_at.get(fullest.port)
         node = self.snapshot.fabric.nodes[fullest.port.guid]
         return Aspect(
@@ -96,8 +99,8 @@ class Arriving:
             captures=self.snapshot.table_rows(node.guid, fullest.lids[:ROWS_SHOWN]),
             command=f"ibroute {node.lid}" if node.lid is not None else "dump_fts -n",
             routes=_of_the_job(self.snapshot, self.sources, self.lids, fullest.port),
-            guids=tuple(str(row.port.guid) for row in self.into.rows),
-            ports=tuple(row.port.port for row in self.into.rows),
+            guids=tuple(str(row.port.guid) for row in self.stage.rows),
+            ports=tuple(row.port.port for row in self.stage.rows),
         )
 
 
@@ -111,26 +114,22 @@ def _of_the_job(
 
 
 def arriving_at(
-    snapshot: Snapshot,
-    sources: Sequence[int],
-    lids: Sequence[int],
-    group: tuple[str, str] | None,
-    part: str = "",
+    snapshot: Snapshot, even: EvenSpread, group: tuple[str, str] | None, part: str = ""
 ) -> list[Arriving]:
-    """The switches that an entry judges by the cables into them."""
+    """The cables of several switches that an entry judges."""
     found = [
-        Arriving(one, snapshot, tuple(sources), tuple(lids), part)
-        for one in inward(snapshot.routes, sources, lids)
+        Arriving(stage, snapshot, even.found.sources, even.found.lids, part)
+        for stage in even.stages
     ]
     if group is None:
         return found
     a, b = (nodes_named(text, snapshot.fabric, snapshot.inventory) for text in group)
 
-    def between(one: Inward) -> bool:
-        before = {row.port.guid for row in one.rows}
-        return (one.switch in a and bool(before & b)) or (one.switch in b and bool(before & a))
+    def between(stage: StageSpread) -> bool:
+        before, after = {row.port.guid for row in stage.rows}, set(stage.guids)
+        return bool((before & a and after & b) or (before & b and after & a))
 
-    return [one for one in found if between(one.into)]
+    return [one for one in found if between(one.stage)]
 
 
 def groups_of(
@@ -140,6 +139,7 @@ def groups_of(
     *,
     single: bool = False,
     part: str = "",
+    even: EvenSpread | None = None,
 ) -> list[CableGroup]:
     """The groups an entry judges.
 
@@ -149,10 +149,11 @@ def groups_of(
         group: ``group:`` of the entry: only cables between these two sides.
         single: also groups of one cable, where there is nothing to spread.
         part: see ``CableGroup``.
+        even: see ``CableGroup``.
     """
     chosen = _sides(snapshot, group)
     return [
-        CableGroup(one, index, found, snapshot, part)
+        CableGroup(one, index, found, snapshot, part, even)
         for index, one in enumerate(found.groups)
         if (single or len(one.ports) > 1) and chosen(found, index)
     ]

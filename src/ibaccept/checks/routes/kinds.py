@@ -80,12 +80,15 @@ class LidSpread(Expectation):
     """No cable carries more of the job's LIDs than ordered.
 
     Writes follow the LIDs of storage, reads those of the clients. Counted on every cable that the
-    job's traffic to them crosses, leaf and spine. ``even`` is the best any static table can do:
-    the number of LIDs over the number of usable cables, rounded up; a cable is usable where it is
-    on a shortest way. It is judged for the cables each switch chooses among, and for all cables
-    into a switch with such LIDs, which several switches choose. Where ports own several LIDs
-    (LMC), ``even`` holds also for the first LIDs alone. Where switches route adaptively the tables
-    do not tell the load: never judged.
+    job's traffic to them crosses, leaf and spine. ``even`` is the best any static table can do: the
+    number of LIDs over the number of usable cables, rounded up; a cable is usable where it is on a
+    shortest route, and cables of several rates count by bandwidth. It is judged for the cables each
+    switch chooses among, and for those that several switches choose together: into a switch with
+    such LIDs, out of and into its pod. Where no static table gives all of them their share at once
+    (uneven uplinks, a cable that is missing), the best table that is known is the measure, and a
+    note says so. Where ports own several LIDs (LMC), ``even`` holds also for the first LIDs alone.
+    Where hosts have a port on each rail and use only pairs of one rail, say ``rails: separate``.
+    Where switches route adaptively the tables do not tell the load: never judged.
 
     ```yaml
     - id: reads-spread
@@ -103,6 +106,10 @@ class LidSpread(Expectation):
     per_cable: PerCable = Field(description="LIDs on the fullest cable, or even")
     group: Between | None = Field(default=None, description="only cables between these two sides")
     absent: AbsentField = "refused"
+    rails: Literal["joint", "separate"] = Field(
+        default="joint",
+        description="every port sends to every other, or the n-th of a host to the n-th of others",
+    )
 
     def needs(self) -> Need:
         """The job's LIDs: the cables judged are those that the job's traffic crosses."""

@@ -40,7 +40,7 @@ def spread_tables(
 
 
 def _arriving_table(item: Arriving, names: Mapping[int, str], towards: str) -> Table:
-    into = item.into
+    stage = item.stage
     rows = tuple(
         (
             f"{row.name} - {row.towards_name}",
@@ -48,9 +48,9 @@ def _arriving_table(item: Arriving, names: Mapping[int, str], towards: str) -> T
             str(row.pairs),
             hosts_folded(row.lids, names),
         )
-        for row in into.rows
+        for row in stage.rows
     )
-    title = f"{item.name}: {into.lids} LIDs of the job, {into.senders} sending ports elsewhere"
+    title = f"{item.name}: {stage.lids} LIDs of the job, {stage.pairs} pairs"
     return Table(title, ("cable", "direction", "pairs of the job", "hosts"), rows)
 
 
@@ -63,11 +63,7 @@ def spread_notes(
     failed: bool,
 ) -> tuple[str, ...]:
     """The ceiling each uneven spread implies, and for a failure what may be done about it."""
-    uneven = [
-        item
-        for item in groups
-        if isinstance(item, CableGroup) and item.group.worst > item.group.bound
-    ]
+    uneven = [item for item in groups if isinstance(item, CableGroup) and item.group.over]
     notes = [note for item in uneven for note in _ceiling_note(snapshot, item, ceilings, direction)]
     return (*notes, *(remedies(snapshot) if failed else ()))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ibaccept.checks.proof import Aspect
@@ -12,12 +12,14 @@ from ibaccept.checks.routes.groups import Arriving, CableGroup, arriving_at, gro
 from ibaccept.checks.routes.kinds import Balance, LidSpread
 from ibaccept.checks.routes.notes import spread_notes, spread_tables
 from ibaccept.errors import InputError
+from ibaccept.fabric import nodeset
 from ibaccept.fabric.model import Rate
 from ibaccept.fabric.suggest import did_you_mean
 from ibaccept.fabric.units import Bandwidth
 from ibaccept.fabric.wording import listed, reasons
 from ibaccept.observe.lids import HostLids, JobSides
 from ibaccept.observe.snapshot import Gap, Snapshot
+from ibaccept.routing.even import EvenSpread, even_spread
 from ibaccept.routing.spread import Spread, fabric_spread, spread
 from ibaccept.site.adaptive import SUBJECT, AdaptiveRouting
 from ibaccept.verdict import Different, ItemAnswer, Met, Table
@@ -28,16 +30,20 @@ BASE = "base LIDs"
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One direction: hosts whose LIDs are counted, LIDs that send to them, and its names."""
+    """One direction: hosts whose LIDs are counted, those that send to them, and its names."""
 
     hosts: tuple[HostLids, ...]
-    sources: tuple[int, ...]
+    senders: tuple[HostLids, ...]
     towards: str
     direction: str
 
     @property
     def lids(self) -> tuple[int, ...]:
         return tuple(lid for host in self.hosts for lid in host.lids)
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        return tuple(lid for host in self.senders for lid in host.lids)
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class JobSpread:
 
     Attributes:
         expected: the entry.
-        found: the counts.
+        counted: the counts; of each rail where rails are separate.
         items: groups of parallel cables, and what of the pairs is not known.
         names: host by LID.
         lids: the LIDs counted.
@@ -59,7 +65,7 @@ class JobSpread:
 
     snapshot: Snapshot
     expected: LidSpread
-    found: Spread
+    counted: tuple[Spread, ...]
     items: tuple[Any, ...]
     names: Mapping[int, str]
     lids: tuple[int, ...]
@@ -84,53 +90,65 @@ class JobSpread:
         if isinstance(item, Arriving):
             return self._arriving(item)
         if not isinstance(item, CableGroup):
-            return NotSeen(item.name, unknown_reason(self.found), READ_AGAIN)
+            part = next((one for one in self.counted if not _is_whole(one)), self.counted[0])
+            return NotSeen(item.name, unknown_reason(part), READ_AGAIN)
         return self._group(item)
 
     def _arriving(self, item: Arriving) -> Met | Different:
-        """Within what one cable for each LID, the same for all senders, would put on a cable."""
-        into = item.into
-        if into.worst <= into.bound:
+        """Within what a static table can reach on the cables of several switches together."""
+        stage = item.stage
+        if not stage.over:
             return Met()
-        full = sorted((row for row in into.rows if row.pairs), key=lambda r: (-r.pairs, r.port))
+        full = sorted((row for row in stage.rows if row.pairs), key=lambda r: (-r.pairs, r.port))
         shown = listed(
             (f"{row.name}: {row.pairs} to {hosts_folded(row.lids, self.names)}" for row in full),
             noun="cables",
         )
         return Different(
-            shown + _idle(len(into.rows) - len(full)),
-            f"at most {into.bound} of the job's pairs per cable into {into.name} (even: "
-            f"{into.lids} {item.part or 'LIDs'} over {into.usable} usable cables, from "
-            f"{into.senders} sending {'port' if into.senders == 1 else 'ports'})",
+            shown + _idle(len(stage.rows) - len(full)),
+            f"at most {stage.over[0].limit} of the job's pairs per cable into "
+            f"{nodeset.fold(stage.after)} (even: {stage.lids} LIDs, "
+            f"{stage.pairs} pairs, over {stage.usable} usable cables)",
         )
 
     def _group(self, item: CableGroup) -> ItemAnswer:
-        group, even = item.group, self.expected.per_cable == "even"
-        limit = group.bound if self.expected.per_cable == "even" else self.expected.per_cable
-        if group.worst > limit:
-            if even and not _is_whole(item.of):
+        group, even = item.group, item.even
+        if even is None:
+            limit = self.expected.per_cable
+            assert limit != "even"  # noqa: S101 - even groups have what even demands
+            return self._uneven(item, f"at most {limit}") if group.worst > limit else Met()
+        if even.is_over(item.index):
+            if not _is_whole(item.of):
                 # LIDs that are counted nowhere might raise the even share.
                 most = -(-len(set(self.lids)) // max(group.usable, 1))
                 if group.worst <= most:
                     return NotSeen(item.name, unknown_reason(item.of), READ_AGAIN)
-                limit = most
-            return self._uneven(item, limit)
-        if even and group.longer:
+                return self._uneven(item, f"at most {most}", lids=len(set(self.lids)))
+            return self._uneven(item, self._demanded(item, even), lids=group.lids)
+        if group.longer:
             return NotSeen(
                 item.name,
-                f"{group.longer} of {group.lids} LIDs leave by a cable that is on no shortest way "
-                f"to them ({self._cables(item)}), so the even share of the shortest ways is no "
-                "measure",
+                f"{group.longer} of {group.lids} LIDs leave by a cable that is on no shortest "
+                f"route to them ({self._cables(item)}), so the even share of the shortest routes "
+                "is no measure",
                 "give per_cable a number, and see kind routes with max_hops",
             )
         return Met()
 
-    def _uneven(self, item: CableGroup, limit: int) -> Different:
-        group = item.group
-        text = f"at most {limit} of the job's {item.part or 'LIDs'} per cable"
-        if self.expected.per_cable == "even":
-            lids = group.lids if _is_whole(item.of) else len(set(self.lids))
-            text += f" (even: {lids} LIDs over {group.usable} usable cables)"
+    def _demanded(self, item: CableGroup, even: EvenSpread) -> str:
+        """``at most 2``, or of cables of several rates what each may carry."""
+        shares = {row.share for row in item.of.rows_of(item.index) if row.usable}
+        limit = even.limits[item.index]
+        if len(shares) == 1 or limit != item.group.bound:
+            return f"at most {limit}"
+        rows = (row for row in item.of.rows_of(item.index) if row.usable)
+        return f"by bandwidth at most {listed(f'{row.share} on {row.name}' for row in rows)}"
+
+    def _uneven(self, item: CableGroup, most: str, *, lids: int | None = None) -> Different:
+        noun = item.part if item.part.endswith("LIDs") else f"{item.part} LIDs".strip()
+        text = f"{most} of the job's {noun} per cable"
+        if lids is not None:
+            text += f" (even: {lids} LIDs over {item.group.usable} usable cables)"
         return Different(self._cables(item), text)
 
     def _cables(self, item: CableGroup) -> str:
@@ -153,28 +171,43 @@ class JobSpread:
             return self.job_notes
         failed = any(isinstance(self.judge(item), Different) for item in self.items)
         told = spread_notes(self.snapshot, self.items, self.ceilings, self.direction, failed=failed)
-        return (*told, *self._left_out(), *self.adaptive.notes, *self.job_notes)
+        measure = dict.fromkeys(
+            note
+            for item in self.items
+            if isinstance(item, CableGroup) and item.even
+            for note in item.even.notes
+        )
+        return (*told, *measure, *self._left_out(), *self.adaptive.notes, *self.job_notes)
 
     def _left_out(self) -> Iterator[str]:
         """Groups of one cable, and LIDs that cross no cable between switches."""
         if self.expected.group is not None:
             return
         judged = {
-            item.index for item in self.items if isinstance(item, CableGroup) and not item.part
+            row.port
+            for item in self.items
+            for row in (
+                item.stage.rows
+                if isinstance(item, Arriving)
+                else item.of.rows_of(item.index)
+                if isinstance(item, CableGroup)
+                else ()
+            )
         }
+        rows = [row for found in self.counted for row in found.rows if row.count]
         alone = [
             f"{row.name} - {row.towards_name}: {row.count}"
-            for row in self.found.rows
-            if row.group not in judged and row.count
+            for row in rows
+            if row.port not in judged
         ]
         if alone:
             yield (
                 "not judged, as there is no other cable to share with (LIDs of the job): "
                 f"{listed(alone)}"
             )
-        if not _is_whole(self.found):
+        if not all(map(_is_whole, self.counted)):
             return
-        crossing = {lid for row in self.found.rows for lid in row.lids_job}
+        crossing = {lid for row in rows for lid in row.lids_job}
         rest = sorted(set(self.lids) - crossing)
         if rest:
             yield (
@@ -196,46 +229,96 @@ def job_spread(
     Reads go from storage to the clients' LIDs, writes from the clients to those of storage. Where
     ports own several LIDs (LMC), ``even`` is also judged for the first LID of each port alone:
     most programs use no other, and an even count of all can hide that those share one cable. And
-    it is judged of all cables into a switch together, see `ibaccept.routing.inward`.
+    it is judged of the cables that several switches send into, see `ibaccept.routing.even`.
 
     Raises:
         NotSeenError: topology or tables were not seen.
-        InputError: a name that is not of the job, or a LID that no port seen owns.
+        InputError: a name that is not of the job, a LID that no port seen owns, or hosts that have
+            not the same number of ports with ``rails: separate``.
     """
     side = _side(snapshot, expected.lids, job)
-    lids = side.lids
-    found = spread(snapshot.routes, side.sources, lids)
+    rails = _rails(snapshot, side) if expected.rails == "separate" else [side]
+    counted = [spread(snapshot.routes, rail.sources, rail.lids) for rail in rails]
     items: list[Any]
     if adaptive.why_not_judged is not None:
         items = [Aspect("fabric", SUBJECT, captures=adaptive.captures)]
     else:
-        even = expected.per_cable == "even"
-        items = [*groups_of(snapshot, found, expected.group, single=not even)]
-        base = _base_lids(snapshot, side.hosts)
-        if even:
-            items += arriving_at(snapshot, side.sources, lids, expected.group)
-        if even and base != set(lids):
-            only = spread(snapshot.routes, side.sources, base)
-            items += groups_of(snapshot, only, expected.group, part=BASE)
-            items += arriving_at(snapshot, side.sources, sorted(base), expected.group, BASE)
-        items += [*unknown_pairs(found), *snapshot.gaps]
+        items = [
+            item
+            for number, (rail, found) in enumerate(zip(rails, counted, strict=True), 1)
+            for item in _items(
+                snapshot, expected, rail, found, f"rail {number}" if len(rails) > 1 else ""
+            )
+        ]
+        unknown = [aspect for found in counted for aspect in unknown_pairs(found)]
+        items += [*unknown[:1], *snapshot.gaps]
     return JobSpread(
-        *(snapshot, expected, found, tuple(items), job.names, lids),
+        *(snapshot, expected, tuple(counted), tuple(items), job.names, side.lids),
         *(side.towards, side.direction, adaptive, ceilings, job.notes),
     )
 
 
+def _items(
+    snapshot: Snapshot, expected: LidSpread, side: _Side, found: Spread, part: str
+) -> Iterator[CableGroup | Arriving]:
+    """The groups and stages judged of one spread; with ``even`` also those of base LIDs alone."""
+    if expected.per_cable != "even":
+        yield from groups_of(snapshot, found, expected.group, single=True, part=part)
+        return
+    parts = [(part, found)]
+    base = _base_lids(snapshot, side)
+    if base != set(side.lids):
+        only = spread(snapshot.routes, side.sources, base)
+        parts.append((f"{part}, {BASE}" if part else BASE, only))
+    for name, one in parts:
+        even = even_spread(snapshot.routes, one)
+        yield from groups_of(snapshot, one, expected.group, part=name, even=even)
+        yield from arriving_at(snapshot, even, expected.group, name)
+
+
+def _rails(snapshot: Snapshot, side: _Side) -> list[_Side]:
+    """A side for each rail: the n-th port of every host sends to the n-th of every other.
+
+    Raises:
+        InputError: hosts have different numbers of ports, so which are of one rail is not known.
+    """
+    every = (*side.hosts, *side.senders)
+    counts = {host.host: len(host.ports) for host in every}
+    if len(set(counts.values())) > 1:
+        few, many = min(counts, key=counts.__getitem__), max(counts, key=counts.__getitem__)
+        raise InputError(
+            f"rails: separate pairs the n-th port of each host with the n-th of the others, but "
+            f"{few} has {counts[few]} and {many} has {counts[many]} on this fabric"
+        )
+    return [
+        replace(
+            side,
+            hosts=tuple(_port_of(snapshot, host, number) for host in side.hosts),
+            senders=tuple(_port_of(snapshot, host, number) for host in side.senders),
+        )
+        for number in range(max(counts.values(), default=0))
+    ]
+
+
+def _port_of(snapshot: Snapshot, host: HostLids, number: int) -> HostLids:
+    """A host with one of its ports."""
+    port = snapshot.fabric.port(host.ports[number])
+    own = set() if port is None else set(port.lids())
+    lids = tuple(lid for lid in host.lids if lid in own)
+    return replace(host, ports=(host.ports[number],), lids=lids)
+
+
 def _side(snapshot: Snapshot, text: str, job: JobSides) -> _Side:
     """Whose LIDs are counted, and who sends to them."""
-    clients = _Side(job.clients.hosts, job.storage.lids, "toward clients", "read")
-    storage = _Side(job.storage.hosts, job.clients.lids, "toward storage", "write")
+    clients = _Side(job.clients.hosts, job.storage.hosts, "toward clients", "read")
+    storage = _Side(job.storage.hosts, job.clients.hosts, "toward storage", "write")
     if text in {"clients", "storage"}:
         return clients if text == "clients" else storage
     names = set(snapshot.inventory.node_set(text))
     for side in (clients, storage):
         if names <= {host.host for host in side.hosts}:
             chosen = tuple(host for host in side.hosts if host.host in names)
-            return _Side(chosen, side.sources, side.towards, side.direction)
+            return _Side(chosen, side.senders, side.towards, side.direction)
     known = [host.host for host in (*clients.hosts, *storage.hosts)]
     stranger = sorted(names - set(known))
     if stranger:
@@ -245,10 +328,10 @@ def _side(snapshot: Snapshot, text: str, job: JobSides) -> _Side:
     raise InputError(f"lids: {text!r} mixes clients and storage; give one entry for each")
 
 
-def _base_lids(snapshot: Snapshot, hosts: Sequence[HostLids]) -> set[int]:
+def _base_lids(snapshot: Snapshot, side: _Side) -> set[int]:
     """The first LID of every port; of a port given by its LID, that LID."""
     found: set[int] = set()
-    for host in hosts:
+    for host in side.hosts:
         for port in host.ports:
             owned = snapshot.fabric.port(port)
             mine = [lid for lid in host.lids if owned is not None and lid in owned.lids()]
