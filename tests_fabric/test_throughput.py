@@ -52,6 +52,7 @@ def test_forecast(loads: LoadLook, expected: Forecast, evidence: Evidence) -> No
         noun="runs held against their forecast",
         met=f"are within {expected.within} of it",
         not_met=f"are not within {expected.within} of it",
+        notes=carrying.forecast_place(measured),
     )
 
     require(carrying.told(verdict, measured), evidence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from ibaccept.load.pace import Direction
 from ibaccept.observe.lids import JobLids, lids_of
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.parse.ibstat import IbStat
+from ibaccept.routing.comparable import comparable
 from ibaccept.routing.crossings import crossings
 from ibaccept.routing.paths import Routes
 from ibaccept.routing.tables import DELIVERED
@@ -71,7 +73,9 @@ def job_cables(
     clients: Sequence[InventoryHost],
     storage: Sequence[InventoryHost],
 ) -> JobCables:
-    """The cables that traffic between clients and storage crosses, and those parallel to them.
+    """The cables that traffic between clients and storage crosses, and those comparable to them.
+
+    Comparable are those parallel to them, and others among which routing could have chosen.
 
     Raises:
         NotSeenError: topology, tables or the LIDs of a host were not seen.
@@ -91,7 +95,9 @@ def job_cables(
         for link in _links(fabric, [*toward_clients, *toward_storage])
         if fabric.is_isl(link)
     ]
-    isls = sorted((*crossed, *_idle(fabric, crossed)), key=lambda cable: cable.link.key)
+    idle = (*_idle(fabric, crossed), *_not_chosen(routes, *sides))
+    every = {cable.link.key: cable for cable in (*reversed(idle), *crossed)}
+    isls = [every[key] for key in sorted(every)]
     problems = [
         NotSeen(
             f"the cables of {lost} of {sum(lost_and)} pairs",
@@ -174,6 +180,16 @@ def _idle(fabric: Fabric, crossed: Sequence[CrossedCable]) -> Iterator[CrossedCa
         a, b = link.a.id, link.b.id
         sends, returns = (a, b) if a.guid == like.to_clients.guid else (b, a)
         yield CrossedCable(link, "isl", sends, returns)
+
+
+def _not_chosen(routes: Routes, clients: JobLids, storage: JobLids) -> Iterator[CrossedCable]:
+    """Cables among which routing could have chosen, between whatever switches."""
+    for to_clients, sources, destinations in ((True, storage, clients), (False, clients, storage)):
+        for port in chain.from_iterable(comparable(routes, sources.lids, destinations.lids)):
+            link = routes.fabric.link_at[port]
+            far = link.b.id if link.a.id == port else link.a.id
+            sends, returns = (port, far) if to_clients else (far, port)
+            yield CrossedCable(link, "isl", sends, returns)
 
 
 def _guids(link: Link) -> tuple[Guid, Guid]:

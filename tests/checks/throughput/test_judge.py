@@ -700,13 +700,105 @@ def test_rdma_that_carries_less_than_is_written_fails(job):
 
 def test_the_forecast_is_of_the_tables_the_ceilings_and_the_write_run(job):
     """Three clients at 10 GiB/s share one cable of 22.6, the fourth has one for itself."""
-    measured = job.measured(filesystem_write=fs("write", 10), filesystem_read=fs("read", 7))
+    measured = job.measured(filesystem_write=fs("write", 10), filesystem_read=fs("read", 9))
 
     assert answers(measured, FORECAST) == {
         "reads as forecast": Different(
-            "measured 28.0 GiB/s, -14.1 % from the forecast",
-            "32.6 GiB/s within 5% (22.6 + 10.0 = 32.6 GiB/s)",
+            "measured 36.0 GiB/s, 10.4 % above max-min fair (32.6)",
+            "30.1 (in lock-step) to 32.6 GiB/s (max-min fair) within 5% (22.6 + 10.0 = 32.6 GiB/s)",
         )
+    }
+
+
+@pytest.mark.parametrize(("rate", "met"), [(7.1, False), (7.3, True), (7.7, True), (8.5, True)])
+def test_the_bracket_of_the_forecast_is_what_is_judged(job, rate, met):
+    """30.1 GiB/s in lock-step, 32.6 max-min fair: anything between them is as forecast."""
+    measured = job.measured(filesystem_write=fs("write", 10), filesystem_read=fs("read", rate))
+
+    assert (answers(measured, FORECAST)["reads as forecast"] == Met()) is met
+
+
+def test_where_the_reads_lie_in_the_bracket_is_said(job):
+    even = {name: job.watch(name, (70.0, 70.0)) for name in job.watches()}
+    measured = job.measured(
+        watches=even, filesystem_write=fs("write", 10), filesystem_read=fs("read", 7.8)
+    )
+
+    assert carrying.forecast_place(measured) == (
+        "measured 31.2 GiB/s: 43 % of the way from lock-step to max-min fair; the forecast is "
+        "30.1 to 32.6 GiB/s",
+    )
+    assert carrying.forecast_place(job.measured(adaptive=True)) == ()
+
+
+# -- cables that are not parallel ------------------------------------------------------------------
+
+
+class Tree(Job):
+    """A leaf A with the clients, a leaf B with the servers; one cable from each to P and to Q.
+
+    All reads go by P.
+    """
+
+    def __init__(self, site_of, sides_of):
+        site = site_of("A", "B", "P", "Q")
+        for number, name in enumerate(CLIENTS, 1):
+            (lid,) = site.host(name, "A", number)
+            site.tables["B"][lid] = 13
+            site.tables["P"][lid] = site.tables["Q"][lid] = 1
+        for number, name in enumerate(("s1", "s2")):
+            (lid,) = site.host(name, "B", number + 1)
+            site.tables["A"][lid] = 13 + number
+            site.tables["P"][lid] = site.tables["Q"][lid] = 2
+        for spine, port in (("P", 13), ("Q", 14)):
+            site.cable("A", port, spine, 1)
+            site.cable("B", port, spine, 2)
+        self.snapshot = site.snapshot()
+        self.sides = sides_of(self.snapshot, CLIENTS, ["s1", "s2"])
+
+    def watch(self, run="filesystem-read", shares=(100.0, 0.0), **changes):
+        """Cables over P, and over Q, at so many per cent toward the clients."""
+        fabric = self.snapshot.fabric
+        cables = []
+        for link in filter(fabric.is_isl, fabric.links):
+            spine = next(end.id for end in link.ends if fabric.node_of(end).name in "PQ")
+            leaf = next(end.id for end in link.ends if end.id != spine)
+            sends, returns = (leaf, spine) if fabric.nodes[leaf.guid].name == "B" else (spine, leaf)
+            at = "PQ".index(fabric.nodes[spine.guid].name)
+            share = shares[at]
+            busy = DirectedRate(
+                *(sends, fabric.port_name(sends), RateState.OK, gib(0.226 * share), share, None),
+                flows=0 if at else 8,
+            )
+            idle = DirectedRate(
+                returns, fabric.port_name(returns), RateState.OK, gib(0.0), 0.0, None
+            )
+            name = fabric.link_name(link)
+            cables.append(CableRate(link.key, name, "isl", None, HDR, busy, idle))
+        return replace(
+            CableWatch(run, "read", LoadWindow(100.0, 110.0, 10, 0.2), tuple(cables)), **changes
+        )
+
+
+def test_a_spine_that_is_full_while_the_other_idles_fails(site_of, sides_of):
+    job = Tree(site_of, sides_of)
+    order = "no cable above 80% while another of its group is under 50%"
+
+    assert answers(job.measured(), NO_HOT) == {
+        "B -> P,Q": Different("B/13 - P/2 100 % while B/14 - Q/2 0 %", order),
+        "P,Q -> A": Different("A/13 - P/1 100 % while A/14 - Q/1 0 %", order),
+    }
+
+
+def test_a_spine_that_is_full_while_the_other_idles_is_no_ruled_out_collapse(site_of, sides_of):
+    facts = Tree(site_of, sides_of).measured().facts()
+
+    assert facts.uneven is True
+    assert {(cable.name, cable.group) for cable in facts.cables} == {
+        ("B/13 - P/2", "B -> P,Q"),
+        ("B/14 - Q/2", "B -> P,Q"),
+        ("A/13 - P/1", "P,Q -> A"),
+        ("A/14 - Q/1", "P,Q -> A"),
     }
 
 

@@ -1,10 +1,14 @@
-"""Judging the cables under load: no full one beside an idle one. A group in one way is an item."""
+"""Judging the cables under load: no full one beside an idle one.
+
+A group of comparable cables in one direction is an item.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ibaccept.checks.proof import Aspect
 from ibaccept.checks.selector import select
@@ -18,18 +22,19 @@ from ibaccept.checks.throughput.under_load import (
     not_crossed,
     require_whole,
 )
-from ibaccept.fabric.model import Guid, Link
+from ibaccept.fabric.model import Guid, Link, PortId
+from ibaccept.fabric.nodeset import fold
 from ibaccept.load.result import CableRate, CableWatch, DirectedRate
 from ibaccept.routing.crossings import over
 from ibaccept.verdict import Different, ItemAnswer, Met
 from ibaccept.verdict.absence import NotSeen, NotSeenError
 
-Way = tuple[Guid, Guid]
-"""Switch that sends, and the one that receives."""
+Group = tuple[PortId, ...]
+"""Ports that send into cables which are compared."""
 
 
 def cable_checks(measured: Measured, expected: CableLoad) -> list[Checked]:
-    """One item per run, group of parallel cables, and way that the run's data takes over it."""
+    """One item per run and group of comparable cables, in one direction."""
     if expected.during != "rdma":
         return _during(measured, expected, expected.during)
     runs = [name for name in measured.loads.watches if name.startswith("rdma-")]
@@ -54,47 +59,79 @@ def _during(
     snapshot = measured.snapshot
     chosen = select(expected.links, snapshot.fabric, snapshot.inventory).items
     wanted = [link for link in chosen if isinstance(link, Link)]
-    groups = _groups(watch, {link.key for link in wanted})
-    both = {way for way in groups if way[::-1] in groups}
+    groups = _groups(watch, {link.key for link in wanted}, measured.comparable(watch.direction))
+    both = {_hops(measured, ports)[::-1] for ports in groups}
     found = []
-    for way, cables in sorted(groups.items()):
+    for ports, cables in sorted(groups.items()):
         watched = {cable.ports for cable, _ in cables}
         beside = [
-            link for link in wanted if link.key not in watched and set(_guids(link)) == set(way)
+            link
+            for link in wanted
+            if link.key not in watched and any(end.id in ports for end in link.ends)
         ]
-        name = _name(measured, way, is_one_of_two=way in both) + (f", {run}" if several else "")
+        hops = _hops(measured, ports)
+        name = _name(measured, hops, is_one_of_two=hops in both)
+        name += f", {run}" if several else ""
         group = _Group(measured, expected, watch, name, tuple(cables), tuple(beside))
         found.append(Checked(expected.ordered, group.about, group.answer))
     return found
 
 
 def _groups(
-    watch: CableWatch, wanted: set[object]
-) -> dict[Way, list[tuple[CableRate, DirectedRate]]]:
-    """The chosen cables by the way they carry data, where the tables send the run's that way."""
-    found: dict[Way, list[tuple[CableRate, DirectedRate]]] = defaultdict(list)
-    for cable in watch.cables:
-        if cable.kind == "isl" and cable.ports in wanted:
-            for rate in cable.ways:
-                (other,) = (port.guid for port in cable.ports if port != rate.sender)
-                found[rate.sender.guid, other].append((cable, rate))
-    return {way: rates for way, rates in found.items() if any(r.flows for _, r in rates)}
+    watch: CableWatch, wanted: set[object], comparable: Sequence[Group]
+) -> dict[Group, list[tuple[CableRate, DirectedRate]]]:
+    """The chosen cables in one direction, where the tables send data of the run that way.
+
+    Those among which routing could choose are one group. Cables on no shortest route are compared
+    with those that join the same two switches.
+    """
+    group_of = {port: ports for ports in comparable for port in ports}
+    beside: dict[tuple[Guid, Guid], list[PortId]] = defaultdict(list)
+    rates = [
+        (cable, rate)
+        for cable in watch.cables
+        if cable.kind == "isl" and cable.ports in wanted
+        for rate in cable.ways
+    ]
+    for cable, rate in rates:
+        if rate.sender not in group_of:
+            beside[_way(cable, rate)].append(rate.sender)
+    group_of |= {port: tuple(sorted(ports)) for ports in beside.values() for port in ports}
+    found: dict[Group, list[tuple[CableRate, DirectedRate]]] = defaultdict(list)
+    for cable, rate in rates:
+        found[group_of[rate.sender]].append((cable, rate))
+    return {ports: some for ports, some in found.items() if any(r.flows for _, r in some)}
 
 
-def _guids(link: Link) -> Way:
-    return link.a.id.guid, link.b.id.guid
+def _way(cable: CableRate, rate: DirectedRate) -> tuple[Guid, Guid]:
+    """The switch that sends, and the one that receives."""
+    (other,) = (port.guid for port in cable.ports if port != rate.sender)
+    return rate.sender.guid, other
 
 
-def _name(measured: Measured, way: Way, *, is_one_of_two: bool) -> str:
+def _hops(measured: Measured, ports: Group) -> tuple[tuple[Guid, ...], tuple[Guid, ...]]:
+    """The switches that send into the cables, and those that receive."""
+    fabric = measured.snapshot.fabric
+    far = {end.id.guid for port in ports for end in fabric.link_at[port].ends if end.id != port}
+    return tuple(sorted({port.guid for port in ports})), tuple(sorted(far))
+
+
+def _name(
+    measured: Measured,
+    hops: tuple[tuple[Guid, ...], tuple[Guid, ...]],
+    *,
+    is_one_of_two: bool,
+) -> str:
+    """``SwitchA - SwitchB``, or with the direction where there are several or both."""
     nodes = measured.snapshot.fabric.nodes
-    if is_one_of_two:
-        return " -> ".join(nodes[guid].name.strip() for guid in way)
-    return " - ".join(nodes[guid].name.strip() for guid in sorted(way))
+    if is_one_of_two or any(len(side) > 1 for side in hops):
+        return " -> ".join(fold(nodes[guid].name.strip() for guid in side) for side in hops)
+    return " - ".join(nodes[guid].name.strip() for guid in sorted(chain(*hops)))
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Parallel cables in one way.
+    """Comparable cables in one direction.
 
     Attributes:
         cables: each with what it carried that way.

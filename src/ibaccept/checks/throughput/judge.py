@@ -12,7 +12,7 @@ from ibaccept.checks.throughput.kinds import AGAINST, Filesystem, Forecast, Rdma
 from ibaccept.checks.throughput.measured import Measured
 from ibaccept.checks.throughput.tables import Story
 from ibaccept.checks.throughput.under_load import AGAIN
-from ibaccept.errors import InputError
+from ibaccept.errors import IbacceptError, InputError
 from ibaccept.fabric.units import Bandwidth
 from ibaccept.load.result import ByteBalance, FilesystemRun, RdmaRun
 from ibaccept.verdict import Different, ItemAnswer, Judgement, Met, Outcome
@@ -64,6 +64,24 @@ def or_again(part: NotSeen) -> NotSeen:
     return replace(part, hint=part.hint or AGAIN)
 
 
+def forecast_place(measured: Measured) -> tuple[str, ...]:
+    """Where the reads lie in the bracket of their forecast; nothing where one of them is not there.
+
+    Of a run that is not trusted there is no place: the answer then says why.
+    """
+    if measured.adaptive:
+        return ()
+    try:
+        read = carried.carried(measured, "read")
+        predicted = measured.forecast()
+    except IbacceptError:
+        return ()
+    return (
+        f"measured {read:.1f}: {predicted.place_of(read)}; the forecast is "
+        f"{predicted.lock_step.gib:.1f} to {predicted.aggregate:.1f}",
+    )
+
+
 def told(judgement: Judgement[Any], measured: Measured) -> Judgement[Any]:
     """The judgement with tables, figures and, where something is wrong, the diagnosis."""
     story = Story(measured)
@@ -72,7 +90,7 @@ def told(judgement: Judgement[Any], measured: Measured) -> Judgement[Any]:
     if judgement.outcome is Outcome.FAIL or (judgement.outcome is Outcome.ERROR and story.fits):
         tables += story.cause_table()
         notes = story.notes()
-    return replace(judgement, tables=tables, notes=(*notes, *story.asides()))
+    return replace(judgement, tables=tables, notes=(*judgement.notes, *notes, *story.asides()))
 
 
 # -- filesystem ----------------------------------------------------------------------------------
@@ -253,12 +271,14 @@ def forecast_checks(measured: Measured, expected: Forecast) -> list[Checked]:
         carried.require_ceilings(measured)
         carried.carried(measured, "write")
         predicted, read = measured.forecast(), carried.carried(measured, "read")
-        apart = read.gib / predicted.aggregate.gib - 1
-        if abs(apart) <= expected.within.fraction:
+        within = expected.within.fraction
+        low, high = predicted.lock_step.gib * (1 - within), predicted.aggregate.gib * (1 + within)
+        if low <= read.gib <= high:
             return Met()
         return Different(
-            f"measured {read:.1f}, {100 * apart:+.1f} % from the forecast",
-            f"{predicted.aggregate:.1f} within {expected.within} ({predicted.sum_text})",
+            f"measured {read:.1f}, {predicted.place_of(read)}",
+            f"{predicted.lock_step.gib:.1f} (in lock-step) to {predicted.aggregate:.1f} (max-min "
+            f"fair) within {expected.within} ({predicted.sum_text})",
         )
 
     about = _about("reads as forecast", _figures(measured, "read", "write"))

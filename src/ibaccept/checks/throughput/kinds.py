@@ -131,6 +131,10 @@ class RdmaCeiling(Expectation):
 class Forecast(Expectation):
     """The measured rate is the one forecast from routes, ceilings and the write run.
 
+    The forecast is a bracket: all flows in lock-step with the slowest, to max-min fair shares. The
+    measured rate is within ``within`` of that bracket, and a note says where in it. The bracket
+    bounds nothing by itself: head-of-line blocking and unfair shares are not modelled.
+
     ```yaml
     - id: as-forecast
       kind: forecast

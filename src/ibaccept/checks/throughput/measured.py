@@ -15,6 +15,8 @@ from ibaccept.fabric.model import PortId, Rate
 from ibaccept.load.result import CableWatch, FilesystemRun, LoadRuns, RdmaRun
 from ibaccept.observe.lids import JobSides
 from ibaccept.observe.snapshot import Snapshot, Window
+from ibaccept.routing.comparable import comparable
+from ibaccept.routing.even import even_spread
 from ibaccept.routing.forecast import AdmissibleInputs, Ceiling, RateForecast, forecast
 from ibaccept.routing.spread import Spread, spread
 from ibaccept.verdict.absence import NotSeen, NotSeenError
@@ -117,6 +119,22 @@ class Measured:
 
     # -- cables ------------------------------------------------------------------------------
 
+    def comparable(self, direction: str) -> tuple[tuple[PortId, ...], ...]:
+        """Ports that send into cables among which routing could choose, by group.
+
+        Raises:
+            NotSeenError: topology or tables were not seen.
+        """
+        return self._comparable_reads if direction == "read" else self._comparable_writes
+
+    @cached_property
+    def _comparable_reads(self) -> tuple[tuple[PortId, ...], ...]:
+        return comparable(self.snapshot.routes, self.job.storage.lids, self.job.clients.lids)
+
+    @cached_property
+    def _comparable_writes(self) -> tuple[tuple[PortId, ...], ...]:
+        return comparable(self.snapshot.routes, self.job.clients.lids, self.job.storage.lids)
+
     @cached_property
     def read_lids(self) -> Mapping[PortId, int]:
         """LIDs of the clients by the switch port they leave by, toward the clients."""
@@ -135,12 +153,19 @@ class Measured:
             return None
         if found.reach is None or not 0 < found.reach.pairs <= found.reach.delivered:
             return None
-        return any(group.over for group in found.groups)
+        stages = even_spread(self.snapshot.routes, found).stages
+        return any(group.over for group in found.groups) or any(
+            stage.worst > stage.share for stage in stages
+        )
 
     @cached_property
     def cables(self) -> WatchedCables:
         """What is known of the cables that were watched."""
-        return WatchedCables(self.snapshot, self.loads, self.window)
+        try:
+            groups = self.comparable("read")
+        except IbacceptError:
+            groups = ()
+        return WatchedCables(self.snapshot, self.loads, self.window, groups)
 
     # -- facts -------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from ibaccept.checks.diagnosis.facts import AGREE, NEAR, CableShare, Carried, Ex
 from ibaccept.checks.throughput.pairs import share_of
 from ibaccept.checks.throughput.under_load import under_load
 from ibaccept.fabric.model import Link, PortId, Rate
+from ibaccept.fabric.nodeset import fold
 from ibaccept.load.result import CableRate, CableWatch, DirectedRate, LoadRuns
 from ibaccept.observe.snapshot import Snapshot, Window
 from ibaccept.routing.crossings import crossings
@@ -32,11 +33,14 @@ class WatchedCables:
 
     Attributes:
         window: counter sweeps before and after all load runs; None where not made.
+        comparable: ports that send toward the clients into cables among which routing could
+            choose, by group.
     """
 
     snapshot: Snapshot
     loads: LoadRuns
     window: Window | NotSeen | None = None
+    comparable: tuple[tuple[PortId, ...], ...] = ()
 
     def between_switches(self, lids: Callable[[PortId], int]) -> tuple[CableShare, ...]:
         """Cables between switches, with their shares in each run.
@@ -51,16 +55,16 @@ class WatchedCables:
             if cable.kind == "isl":
                 shares[cable.ports][key] = share_of(way)
         fabric = self.snapshot.fabric
-        groups = {self._group(fabric.link_at[ports[0]]) for ports in shares}
+        groups = {self._comparable_to(fabric.link_at[ports[0]]) for ports in shares}
         for link in fabric.links:
             is_down = any(end.is_down for end in link.ends)
-            if fabric.is_isl(link) and not is_down and self._group(link) in groups:
+            if fabric.is_isl(link) and not is_down and self._comparable_to(link) in groups:
                 shares.setdefault(link.key, {})
         faulty = {*(link.key for link in self._slow_isls()), *(self._grown or {})}
         return tuple(
             CableShare(
                 fabric.link_name(fabric.link_at[ports[0]]),
-                self._group(fabric.link_at[ports[0]]),
+                self._comparable_to(fabric.link_at[ports[0]]),
                 max(map(lids, ports)),
                 **shares[ports],
                 faulty=ports in faulty,
@@ -84,6 +88,31 @@ class WatchedCables:
                 # of two ways the fuller one, and that may be one that was not read
                 unread = [way for way in taken if share_of(way) is None]
                 yield key, cable, max(unread or taken, key=lambda way: share_of(way) or 0.0)
+
+    def _comparable_to(self, link: Link) -> str:
+        """The switches of a cable and of those that it may be compared with, for people."""
+        found = self._names.get(link.a.id) or self._names.get(link.b.id)
+        return found or self._group(link)
+
+    @cached_property
+    def _names(self) -> Mapping[PortId, str]:
+        """Name of its group by the port that sends toward the clients, where there are others."""
+        fabric = self.snapshot.fabric
+        found: dict[PortId, str] = {}
+        for ports in self.comparable:
+            pairs = dict.fromkeys(self._group(fabric.link_at[port]) for port in ports)
+            name = next(iter(pairs)) if len(pairs) == 1 else self._sides(ports)
+            found.update(dict.fromkeys(ports, name))
+        return found
+
+    def _sides(self, ports: Iterable[PortId]) -> str:
+        """``leaf01 -> spine[01-02]``: switches that send, and those that receive."""
+        fabric = self.snapshot.fabric
+        far = [
+            end for port in ports for end in fabric.link_at[port].ends if end.id.guid != port.guid
+        ]
+        near = [fabric.nodes[port.guid].name.strip() for port in ports]
+        return f"{fold(near)} -> {fold(fabric.node_of(end).name.strip() for end in far)}"
 
     def _group(self, link: Link) -> str:
         """The two switches of a cable, for people; with GUIDs where a name is not of one node."""
