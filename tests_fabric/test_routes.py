@@ -17,7 +17,7 @@ def test_routes(snapshot: Snapshot, expected: Delivery, inputs: Inputs, evidence
     job = None
     if expected.every == "job":
         job = inputs.job_lids(snapshot, absent=expected.absent)
-    found = delivery.routes_found(snapshot, expected, job)
+    found = delivery.routes_found(snapshot, expected, job, inputs.adaptive.engines)
 
     verdict = judge(
         delivery.route_aspects(snapshot, expected, found),

@@ -100,6 +100,19 @@ def is_adaptive(engine: str) -> bool:
     return engine.strip().lower().startswith(_PREFIXES)
 
 
+def engines_in(line: str) -> tuple[str, ...]:
+    """Routing engines a line of opensm.conf or of OpenSM's log names, in lower case.
+
+    Several engines in ``routing_engine`` are tried in that order: any of them may be in use.
+    """
+    configured = _CONFIGURED.search(line)
+    if configured is not None:
+        return (configured[1].lower(),)
+    match = _ENGINE.match(line)
+    names = re.split(r"[\s,]+", match[1].lower()) if match is not None else []
+    return tuple(name for name in names if name not in _DEFAULT)
+
+
 def _strongest(signs: Iterator[Sign]) -> Sign | None:
     """The first line that says on, else the first that says off."""
     found = list(signs)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
 
+from ibaccept.parse.adaptive import engines_in
 from ibaccept.verdict.evidence import CaptureRef
 
 SUBJECT = "adaptive routing"
@@ -65,6 +66,13 @@ class AdaptiveRouting:
     def signs_on(self) -> tuple[FileSign, ...]:
         """Files that show it is on."""
         return tuple(sign for sign in self.signs if sign.state == "on")
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """Routing engines that may be in use, by the files; empty where none says."""
+        return tuple(
+            dict.fromkeys(name for sign in self.signs for name in engines_in(sign.capture.text))
+        )
 
     @property
     def state(self) -> Literal["on", "off", "unknown"]:

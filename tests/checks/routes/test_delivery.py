@@ -21,10 +21,10 @@ def expecting(expected, item, answer):
     return answer
 
 
-def judged(snapshot, job=None, **keys):
+def judged(snapshot, job=None, engines=(), **keys):
     """What is said of each aspect, the routes that prove it, notes and outcome."""
     expected = Delivery(id="x", kind="routes", **keys)
-    found = delivery.routes_found(snapshot, expected, job)
+    found = delivery.routes_found(snapshot, expected, job, engines)
     aspects = delivery.route_aspects(snapshot, expected, found)
     judging = delivery.RouteJudge(snapshot, expected, found)
     said = {item.name: expecting(expected, item, judging(item)) for item in aspects}
@@ -77,7 +77,7 @@ def test_all_delivered(line):
     }
     longest = RouteExample(3, 1, ("c/1", "C/31", "B/21", "A/1", "a"), "delivered")
     assert routes == {"delivery": (longest,), "hops": (longest,), "credit loops": ()}
-    assert notes == ("pairs by switches on the way: 2: 4, 3: 2",)
+    assert notes == ("pairs by switches on the route: 2: 4, 3: 2",)
     assert answer is Outcome.PASS
 
 
@@ -98,7 +98,10 @@ def test_no_entry_a_loop_and_a_dead_end_are_told_apart(line):
     said, routes, _, answer = judged(line.snapshot())
 
     assert said["delivery"] == Different(
-        "5 of 6 pairs are not delivered: 1 dead-end, 2 loop, 2 no-entry", "every pair delivered"
+        "5 of 6 pairs are not delivered: 1 dead-end, 2 loop, 2 no-entry; B has no row for LID 1 "
+        "(a): 2 pairs, A is in a loop of routes to LID 3 (c): 1 pair, B is in a loop of routes to "
+        "LID 3 (c): 1 pair, C sends LID 2 (b) to a port without a cable: 1 pair",
+        "every pair delivered",
     )
     assert sorted(routes["delivery"], key=lambda route: (route.dlid, route.slid)) == [
         RouteExample(2, 1, ("b/1", "B"), "no-entry"),
@@ -117,7 +120,8 @@ def test_a_pair_of_the_job_that_is_lost_fails_the_job_and_another_does_not(line,
     spared, _, _, answer = judged(snapshot, sides_of(snapshot, ["a"], ["b"]), every="job")
 
     assert hit["delivery"] == Different(
-        "1 of 2 pairs are not delivered: 1 no-entry", "every pair of the job delivered"
+        "1 of 2 pairs are not delivered: 1 no-entry; C has no row for LID 2 (b): 1 pair",
+        "every pair of the job delivered",
     )
     assert (spared["delivery"], answer) == (Met(), Outcome.PASS)
 
@@ -183,8 +187,52 @@ def ring_fixture(site_of):
     return site
 
 
+CYCLE = (
+    "a cycle of 4 cables that wait for each other: A/1 -> B/1 -> C/1 -> D/1 -> A/1 (4 cable "
+    "directions are in one)"
+)
+
+
+@pytest.mark.parametrize(
+    ("engines", "which"),
+    [
+        ((), "which engine routes is not known"),
+        (("lash",), "engine lash"),
+        (("updn", "dfsssp"), "engine updn, dfsssp"),
+    ],
+)
+def test_a_cycle_that_lanes_may_break_is_not_known_to_be_a_credit_loop(ring, engines, which):
+    said, _, _, answer = judged(ring.snapshot(), engines=engines)
+
+    assert said["credit loops"] == NotSeen(
+        "credit loops",
+        f"{CYCLE}, if all pairs share one virtual lane; {which}: engines such as lash, torus-2QoS, "
+        "dfsssp and nue break such a cycle by lanes, which were not read",
+        "name opensm.conf or OpenSM's log under subnet_files, which says the routing engine; "
+        "smpquery sl2vl and saquery PR show the lanes",
+    )
+    assert answer is Outcome.ERROR
+
+
+def test_a_credit_loop_has_the_ports_of_its_cables(ring):
+    expected = Delivery(id="x", kind="routes")
+    snapshot = ring.snapshot()
+    found = delivery.routes_found(snapshot, expected, None, ("minhop",))
+
+    (loop,) = (
+        item
+        for item in delivery.route_aspects(snapshot, expected, found)
+        if item.name == "credit loops"
+    )
+
+    assert (loop.guids, loop.ports) == (
+        tuple(str(ring.guid(name)) for name in "ABCD"),
+        (1, 1, 1, 1),
+    )
+
+
 def test_a_credit_loop_is_shown_hop_by_hop(ring):
-    said, routes, _, answer = judged(ring.snapshot())
+    said, routes, _, answer = judged(ring.snapshot(), engines=("minhop",))
 
     assert said == {
         "delivery": Met(),
@@ -209,7 +257,7 @@ def test_a_credit_loop_is_allowed_or_told(ring):
     allowed, _, silent, _ = judged(snapshot, credit_loops="allowed")
     reported, _, told, answer = judged(snapshot, credit_loops="report")
 
-    hops = "pairs by switches on the way: 2: 4, 3: 4, 4: 4"
+    hops = "pairs by switches on the route: 2: 4, 3: 4, 4: 4"
     assert (allowed, silent) == ({"delivery": Met()}, (hops,))
     assert (reported, answer) == ({"delivery": Met()}, Outcome.PASS)
     assert told == (hops, "credit loop (reported, not judged): A/1 -> B/1 -> C/1 -> D/1 -> A/1")

@@ -379,10 +379,15 @@ def balance_judge(expected: Balance) -> Callable[[CableGroup | Gap], ItemAnswer]
         group = item.group
         if group.balance <= expected.max_minus_min:
             return Met()
-        return Different(
+        found = (
             f"{group.worst} LIDs on the fullest of {group.usable} cables, {group.least} on the "
             f"emptiest: difference {group.balance}"
         )
+        if item.of.problems:
+            # LIDs whose rows were not read are counted on no cable.
+            why = f"{found}, of the LIDs that are known: {reasons(item.of.problems)}"
+            return NotSeen(item.name, why, READ_AGAIN)
+        return Different(found)
 
     return of
 
