@@ -6,7 +6,11 @@ import pytest
 
 from ibaccept.errors import InputError
 from ibaccept.fabric.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId
+from ibaccept.routing.credit import credit_loops
+from ibaccept.routing.even import even_spread
+from ibaccept.routing.losses import losses
 from ibaccept.routing.paths import Disposition, Route, Routes
+from ibaccept.routing.spread import spread
 from ibaccept.verdict.evidence import RouteExample
 
 NAMES = ["SwitchA", "SwitchB"]
@@ -212,3 +216,32 @@ def test_a_part_of_a_table_says_so(fabric_of, table_of):
         "table of 0x0000000000005001 has 0x0-0x2 only, 3 LIDs of the fabric are outside; "
         "read the whole table with dump_fts -n",
     )
+
+
+# -- two hosts joined by one cable, without a switch ---------------------------------------------
+
+
+@pytest.fixture(name="back_to_back")
+def back_to_back_fixture():
+    ends = [PortId(Guid(0x9000 + n), 1) for n in range(2)]
+    nodes = [
+        Node(here.guid, NodeType.CA, name, 1, {1: Port(here, lid=Lid(n), remote=there)})
+        for n, (name, here, there) in enumerate(
+            [("a", ends[0], ends[1]), ("b", ends[1], ends[0])], 1
+        )
+    ]
+    return Routes(Fabric.of(nodes), [])
+
+
+def test_both_reach_each_other_over_no_switch(back_to_back):
+    assert (back_to_back.reach.by_end, back_to_back.reach.pairs) == ({Disposition.DELIVERED: 2}, 2)
+    assert back_to_back.path(1, 2).hops == ("a/1", "b")
+    assert (back_to_back.problems, losses(back_to_back)) == ((), [])
+
+
+def test_there_is_nothing_to_spread_and_no_loop(back_to_back):
+    found = spread(back_to_back, [1], [2])
+    even = even_spread(back_to_back, found)
+
+    assert (found.groups, even.stages, even.notes) == ((), (), ())
+    assert not credit_loops(back_to_back).found
