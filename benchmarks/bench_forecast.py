@@ -4,7 +4,7 @@
 
 FOLDER holds ``ibnetdiscover.txt`` and ``dump_fts-n.txt`` (``dump_fts -n``) of one fabric. Without
 it the capture of a large site beside the project, in ../shared/samples, is routed by OpenSM in the
-lab. Hosts are drawn at random with a fixed seed: 1,000 clients and 40 servers unless said
+lab. Hosts are drawn at random with a fixed seed: 1,000 clients and 40 servers unless given
 otherwise.
 """
 

@@ -1,4 +1,4 @@
-"""200 lab hosts asked for ibstat over SSH in one go, against the OpenSSH client doing the same.
+"""ibstat on 200 lab hosts over SSH at once, against the OpenSSH client doing the same.
 
 Claims: faster than `xargs -P` with the OpenSSH client at the same fan-out; threads and file
 descriptors bounded; the failure of single hosts is reported singly.

@@ -59,10 +59,10 @@ def main() -> int:
     ):
         observer = inventory.observers[0]
         cables = [CrossedCable(link, "isl", link.a.id, link.b.id) for link in fabric.links]
-        asked = queries(fabric, cables)
-        ports = sum(len(query.ports) for query in asked)
+        to_read = queries(fabric, cables)
+        ports = sum(len(query.ports) for query in to_read)
         transport = open_transport(commands.is_permitted, ssh_config=lab.ssh_config)
-        watching = watch.Watch(transport, observer, asked)
+        watching = watch.Watch(transport, observer, to_read)
         watching.first()
         before = time.perf_counter()
         sample = watching.sample()
@@ -73,7 +73,7 @@ def main() -> int:
         argvs = [
             command.argv(lid=int(query.lid))
             for command in (commands.PERFQUERY_X_ALL, commands.PERFQUERY_ALL)
-            for query in asked
+            for query in to_read
         ]
 
         def run(argv: tuple[str, ...]) -> int:

@@ -35,7 +35,7 @@ def test_cabling(
 
 
 def test_link_count(snapshot: Snapshot, expected: LinkCount, evidence: Evidence) -> None:
-    """As many links as ordered are up."""
+    """The expected number of links is up."""
     counted, count = count_of(snapshot, expected)
 
     verdict = judge(

@@ -1,4 +1,4 @@
-"""Do the links train as ordered?"""
+"""Do the links train at the expected rate?"""
 
 from ibaccept.checks.base import absent_note
 from ibaccept.checks.links import LinkRate, links_of, rate_judge
@@ -11,7 +11,7 @@ from ibaccept.verdict import judge, require
 def test_link_rate(
     snapshot: Snapshot, expected: LinkRate, cable: PlannedCable | None, evidence: Evidence
 ) -> None:
-    """Every selected link trains at the ordered width and speed."""
+    """Every selected link trains at the expected width and speed."""
     links = links_of(snapshot, expected.links, cable, absent=expected.absent)
 
     verdict = judge(

@@ -13,7 +13,7 @@ from ibaccept.verdict import judge, require
 
 
 def test_routes(snapshot: Snapshot, expected: Delivery, inputs: Inputs, evidence: Evidence) -> None:
-    """Every pair reaches each other."""
+    """Every pair of hosts is delivered."""
     job = None
     if expected.every == "job":
         job = inputs.job_lids(snapshot, absent=expected.absent)
@@ -34,7 +34,7 @@ def test_routes(snapshot: Snapshot, expected: Delivery, inputs: Inputs, evidence
 def test_lid_spread(
     snapshot: Snapshot, expected: LidSpread, inputs: Inputs, evidence: Evidence
 ) -> None:
-    """No cable carries more of the job's LIDs than ordered."""
+    """No cable carries more of the job's LIDs than expected."""
     found = spreading.job_spread(
         snapshot,
         expected,

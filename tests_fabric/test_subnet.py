@@ -7,7 +7,7 @@ from ibaccept.verdict import judge, require
 
 
 def test_subnet_manager(snapshot: Snapshot, expected: SubnetManager, evidence: Evidence) -> None:
-    """The subnet is managed as ordered."""
+    """The subnet has the expected managers."""
     ordered = aspects(snapshot, expected)
 
     verdict = judge(

@@ -1,4 +1,4 @@
-"""Does the fabric carry what was ordered? Judged only with --load."""
+"""Does the fabric carry the expected load? Judged only with --load."""
 
 from ibaccept.checks.proof import Evidence
 from ibaccept.checks.throughput import judge as carrying
@@ -9,7 +9,7 @@ from ibaccept.verdict import judge, require
 
 
 def test_filesystem(loads: LoadLook, expected: Filesystem, evidence: Evidence) -> None:
-    """The file system reads and writes as fast as ordered."""
+    """The file system reads and writes at the expected rates."""
     measured = loads.measured()
 
     verdict = judge(
