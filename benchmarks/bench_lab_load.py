@@ -3,7 +3,7 @@
     python benchmarks/bench_lab_load.py [LEAVES [HOSTS_PER_LEAF]]
 
 Every host sends to the host half way round and receives from another: two processes a host, 512
-hosts unless given otherwise. Processes are started as the lab's SSH server starts them, without SSH.
+hosts unless given otherwise. Processes start as the lab's SSH server starts them, without SSH.
 """
 
 from __future__ import annotations
