@@ -100,7 +100,7 @@ def test_a_replay_of_another_job_keeps_the_rest(desk):
     ("options", "sentence"),
     [
         ({"replay": "reports/x", "lab": "healthy"}, "--replay judges what was captured; it cannot"),
-        ({"replay": "nowhere"}, "is not the folder of a run (run.json cannot be read"),
+        ({"replay": "nowhere"}, "run.json cannot be read"),
         ({"ssh_config": "nowhere"}, "name it with --ssh-config=FILE"),
         ({"expectations": "nowhere.yaml"}, "nowhere.yaml"),
         ({"reports": "expectations.yaml"}, "name another with --reports=FOLDER"),
