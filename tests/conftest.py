@@ -1,15 +1,20 @@
 """Small fabrics and tables by hand, as the snapshot and the job that entries are judged by."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import settings
 
 from ibaccept.fabric.lft import NO_ENTRY, SwitchTable
 from ibaccept.fabric.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId, Rate
+from ibaccept.observe.counters import Sweep
 from ibaccept.observe.lids import JobSides, lids_of
-from ibaccept.observe.snapshot import Snapshot
+from ibaccept.observe.snapshot import SeenManager, Snapshot, SubnetManagers
+from ibaccept.parse.ibqueryerrors import PortErrors
 from ibaccept.site.inventory import Inventory, InventoryHost
 from ibaccept.transport import Host
+from ibaccept.verdict.evidence import CaptureRef
 
 # a machine that is busy is no fault of an example
 settings.register_profile("any machine", deadline=None)
@@ -33,6 +38,10 @@ class Site:
         self.at = {name: {} for name in switches}
         self.tables = {name: {} for name in switches}
         self.problems = {}
+        self.changes = {}
+        self.lost = set()
+        self.readings = ({}, {})
+        self.managers = []
 
     def cable(self, a, p, b, q):
         """Cable two switches."""
@@ -54,6 +63,32 @@ class Site:
             self.tables[switch][known] = port
         return lids
 
+    def change(self, name, port, **fields):
+        """Fields of a port that are otherwise up at 4X HDR."""
+        self.changes[name, port] = fields
+
+    def lose(self, *names):
+        """Nodes that the sweep does not show; what is cabled to them is up, its peer not seen."""
+        self.lost.update(names)
+
+    def count(self, name, port, counter, before, after):
+        """Readings of an error counter, 60 s apart; every other counter reads 0."""
+        for readings, value in zip(self.readings, (before, after), strict=True):
+            readings.setdefault((name, port), {})[counter] = value
+
+    def manager(self, name, state, priority=14):
+        """A subnet manager on a host's port, or inside a switch."""
+        names = {3: "SMINFO_MASTER", 2: "SMINFO_STANDBY"}
+        number = len(self.managers) + 1
+        line = CaptureRef(f"captures/{number:04}-sminfo.txt", 1, f"sminfo: {name} {names[state]}")
+        self.managers.append((name, state, priority, names[state], line))
+
+    def node_guid(self, name):
+        """The GUID of a switch or a host."""
+        if name in self.switches:
+            return self.guid(name)
+        return next(node.guid for node in self.hosts if node.name == name)
+
     def guid(self, name):
         return Guid(SWITCH + self.switches.index(name))
 
@@ -67,7 +102,17 @@ class Site:
                 for port, remote in self.at[name].items()
             }
             nodes.append(Node(guid, NodeType.SWITCH, name, 99, own, lid=Lid(first + number)))
-        return Fabric.of(nodes)
+        return Fabric.of(self._changed(node) for node in nodes if node.name not in self.lost)
+
+    def _changed(self, node):
+        gone = {self.node_guid(name) for name in self.lost}
+        ports = {}
+        for number, port in node.ports.items():
+            fields = dict(self.changes.get((node.name, number), {}))
+            if port.remote is not None and port.remote.guid in gone:
+                fields.setdefault("remote", None)
+            ports[number] = replace(port, **fields)
+        return replace(node, ports=ports)
 
     def table(self, name, unknown=()):
         top = ((len(self.hosts) + 1) << self.lmc) + len(self.switches)
@@ -99,6 +144,45 @@ class Site:
                 self.table(name, (unknown or {}).get(name, ())) for name in self.switches
             ),
         )
+
+    def seen(self, *, groups=None, **parts):
+        """What was seen, with two readings of the counters, managers, and a line of each port.
+
+        Args:
+            groups: of the inventory, by name.
+            parts: of the snapshot, in place of what this site has.
+        """
+        unknown, gaps = parts.pop("unknown", None), parts.pop("gaps", ())
+        snapshot = self.snapshot(unknown=unknown, gaps=gaps, **(groups or {}))
+        fabric = snapshot.fabric
+        ports = sorted(fabric.ports(), key=lambda port: port.id)
+        lines = {
+            port.id: (CaptureRef("captures/0002-iblinkinfo.txt", n, fabric.port_name(port)),)
+            for n, port in enumerate(ports, 1)
+        }
+        own = {
+            "sweeps": {0.0: self._sweep(0, 100.0), 60.0: self._sweep(1, 161.0)},
+            "managers_seen": SubnetManagers(tuple(self._managers(fabric))),
+            "lines": lines,
+        }
+        return replace(snapshot, **{**own, **parts})
+
+    def _sweep(self, number, start):
+        errors = {}
+        for (name, port), counters in self.readings[number].items():
+            guid = self.node_guid(name)
+            text = f"GUID {guid} port {port}: {counters}"
+            errors[PortId(guid, port)] = PortErrors(
+                guid, guid, name, port, counters, frozenset(), None, 7, text
+            )
+        file = f"captures/000{number + 4}-ibqueryerrors.txt"
+        return Sweep(start, start + 0.5, file, errors=errors)
+
+    def _managers(self, fabric):
+        for name, state, priority, state_name, line in self.managers:
+            guid = self.node_guid(name)
+            lid = fabric.nodes[guid].lid or next(iter(fabric.nodes[guid].ports.values())).lid
+            yield SeenManager(guid, lid, priority, state, state_name, line)
 
 
 @pytest.fixture(name="site_of")

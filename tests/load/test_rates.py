@@ -165,9 +165,7 @@ def test_a_counter_that_fell_is_shown_by_the_two_readings_it_fell_between(job):
 
     before = 1000 + 10 * GIB // 4 * 10
     assert (way.state, way.rate, way.percent) == (RateState.CLEARED, None, None)
-    assert way.why == (
-        f"B/25 PortXmitData fell from {before} to 7: somebody cleared it during the run"
-    )
+    assert way.why == (f"B/25 PortXmitData fell from {before} to 7: it was cleared during the run")
     assert way.counters[0] == Counter(XMIT, "B/25", before, 7, 10.0, 64, CounterState.CLEARED)
 
 
@@ -178,7 +176,7 @@ def test_where_one_end_was_cleared_the_other_tells_and_the_clear_is_kept(job):
     assert job.cable(watch, "A/13").toward_clients.rate == Bandwidth.from_gib(10)
     before = 1000 + 10 * GIB // 4 * 10
     assert job.reckoning(watch).cleared(None) == {
-        job.port["B/25"]: f"B/25 PortXmitData fell from {before} to 7: somebody cleared it during "
+        job.port["B/25"]: f"B/25 PortXmitData fell from {before} to 7: it was cleared during "
         "the run"
     }
 

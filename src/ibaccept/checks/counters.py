@@ -17,7 +17,7 @@ from ibaccept.observe.snapshot import Gap, Snapshot, Window
 from ibaccept.site.fields import Count, CounterName
 from ibaccept.verdict import Different, ItemAnswer, Met
 from ibaccept.verdict.absence import NotSeen, NotSeenError
-from ibaccept.verdict.evidence import Counter, CounterState
+from ibaccept.verdict.evidence import CaptureRef, Counter, CounterState
 
 LONGEST_WINDOW = 24 * 3600.0
 
@@ -218,6 +218,7 @@ def window_of(snapshot: Snapshot, expected: ErrorCounters) -> Window:
                 f"a window of {expected.window}",
                 f"the two readings are {shown} apart, the entry orders {expected.window}",
                 "look at the fabric again with this window",
+                tuple(CaptureRef(sweep.file, None, "") for sweep in (window.before, window.after)),
             )
         )
     return window

@@ -160,10 +160,13 @@ def _is_elsewhere(item: Item) -> bool:
 
 def _or_gap(snapshot: Snapshot, item: Item) -> Item | Gap:
     """A gap where a thing that is not there may only be a thing that did not answer."""
+    lines = tuple(line for gap in snapshot.gaps for line in gap.captures)
     if snapshot.gaps and isinstance(item, AbsentNode):
-        return Gap(item.name, f"{item.name} was not seen, and the sweep was not whole")
+        return Gap(item.name, f"{item.name} was not seen, and the sweep was not whole", lines)
     if snapshot.gaps and isinstance(item, PlacedCable) and not item.is_absent:
-        return Gap(item.name, f"not seen, and the sweep was not whole: {item.state_text()}")
+        own = tuple(line for port in ports_of(item) for line in snapshot.lines.get(port, ()))
+        reason = f"not seen, and the sweep was not whole: {item.state_text()}"
+        return Gap(item.name, reason, (*own, *lines))
     return item
 
 

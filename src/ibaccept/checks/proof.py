@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any
 
+from ibaccept.checks.selector import AbsentNode
 from ibaccept.fabric import counters
 from ibaccept.fabric.model import Link, PortId
 from ibaccept.observe.cabling import CableDifference
@@ -159,6 +160,10 @@ class Evidence:
         return Subject(item.kind, item.name, item.guids, item.ports)
 
     @subject.register
+    def _(self, item: AbsentNode) -> Subject:
+        return Subject("node", item.name)
+
+    @subject.register
     def _(self, item: Gap) -> Subject:
         return Subject("node", item.name)
 
@@ -198,6 +203,13 @@ class Evidence:
     def _(self, item: ReplacedNode) -> Proof:
         ports = [port.id for port in self.snapshot.fabric.nodes[item.found].ports.values()]
         return self._of_ports([port for port in ports if port in self.snapshot.lines][:1], None)
+
+    @proof.register
+    def _(self, item: AbsentNode) -> Proof:
+        return Proof(
+            again=self._ssh("iblinkinfo --line"),
+            missing=(f"no line of the sweep names {item.name}",),
+        )
 
     @proof.register
     def _(self, item: Gap) -> Proof:

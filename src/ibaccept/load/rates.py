@@ -96,7 +96,7 @@ def growth(
     for before, after in pairwise(known):
         if after.value < before.value:
             why = (
-                f"{label} {counter} fell from {before.value} to {after.value}: somebody cleared it "
+                f"{label} {counter} fell from {before.value} to {after.value}: it was cleared "
                 "during the run"
             )
             return Growth(RateState.CLEARED, why=why, readings=(before, after))

@@ -60,19 +60,23 @@ def topology_of(observer: Observer) -> TopologySweep:
     if cut is not None:
         reason = f"{observer.host.name}: {cut}"
         return TopologySweep(NotSeen("the fabric", reason, "look again", captures_of(results[0])))
+    outputs = tuple(CaptureRef(file_of(result), None, "") for result in results)
     try:
         fabric, sentences = assemble.merge(topology, info.rows)
     except (ParseError, ValueError) as error:
-        return TopologySweep(NotSeen("the fabric", f"{observer.host.name}: {error}"))
+        reason = f"{observer.host.name}: {error}"
+        return TopologySweep(NotSeen("the fabric", reason, captures=outputs))
     if not fabric.links:
         reason = f"{observer.host.name} sees no link at all ({len(fabric.nodes)} nodes)"
-        return TopologySweep(NotSeen("the fabric", reason, "look at its cable with ibstat"))
+        return TopologySweep(
+            NotSeen("the fabric", reason, "look at its cable with ibstat", outputs)
+        )
     gaps: list[Gap] = []
     for result in results:
         gaps += _gaps(observer, result, fabric, topology.initiated_from)
     observer.warnings += internal_links(fabric)
     # A sentence of merge is a port or node that was not seen whole, or seen as two things.
-    gaps += [Gap(sentence, sentence) for sentence in sentences]
+    gaps += [Gap(sentence, sentence, outputs) for sentence in sentences]
     return TopologySweep(
         fabric, tuple(_unique(gaps)), file_of(results[0]), _lines(fabric, info, file)
     )
