@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from ibaccept.fabric.lft import NO_ENTRY, SwitchTable
+from ibaccept.fabric.lft import NO_ENTRY, SwitchTable, TableLines, TableRow
 from ibaccept.fabric.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId, Rate
 from ibaccept.observe.counters import Sweep
 from ibaccept.observe.lids import JobSides, lids_of
@@ -62,6 +62,27 @@ class Site:
         for known in lids:
             self.tables[switch][known] = port
         return lids
+
+    def route(self):
+        """Fill the tables with shortest routes, LIDs in turn over the cables that are as short."""
+        near = {a: dict(self.at[a].items()) for a in self.switches}
+        names = {self.guid(name): name for name in self.switches}
+        for node in self.hosts:
+            (own,) = node.ports.values()
+            hops = {names[own.remote.guid]: 0}
+            for name in (reached := list(hops)):
+                for to in near[name].values():
+                    if to.guid in names and names[to.guid] not in hops:
+                        hops[names[to.guid]] = hops[name] + 1
+                        reached.append(names[to.guid])
+            for lid in own.lids():
+                for name in reached[1:]:
+                    ports = [
+                        port
+                        for port, to in sorted(near[name].items())
+                        if to.guid in names and hops[names[to.guid]] == hops[name] - 1
+                    ]
+                    self.tables[name][lid] = ports[lid % len(ports)]
 
     def change(self, name, port, **fields):
         """Fields of a port that are otherwise up at 4X HDR."""
@@ -127,7 +148,19 @@ class Site:
             ports=ports,
             known=known,
             complete=not unknown,
+            lines=self._lines(name),
             problems=(f"table of {name} read up to 0x3 of {top:#x}",) if unknown else (),
+        )
+
+    def _lines(self, name):
+        """Of each table a header and a row for every LID it names."""
+        first = 1 + 100 * self.switches.index(name)
+        rows = sorted(self.tables[name].items())
+        return TableLines(
+            TableRow(first, f"Unicast lids of switch {name}"),
+            np.arange(first + 1, first + 1 + len(rows), dtype=np.int32),
+            np.array([lid for lid, _ in rows], dtype=np.int32),
+            np.array([port for _, port in rows], dtype=np.uint8),
         )
 
     def snapshot(self, *, unknown=None, gaps=(), **groups):
@@ -164,6 +197,7 @@ class Site:
             "sweeps": {0.0: self._sweep(0, 100.0), 60.0: self._sweep(1, 161.0)},
             "managers_seen": SubnetManagers(tuple(self._managers(fabric))),
             "lines": lines,
+            "tables_file": "captures/0006-dump_fts.txt",
         }
         return replace(snapshot, **{**own, **parts})
 

@@ -69,7 +69,7 @@ def judged(
         "loads": loads,
         "inputs": SimpleNamespace(
             expectations=SimpleNamespace(plans={"plan": plan}),
-            job_lids=lambda _snapshot: job,
+            job_lids=lambda seen, **_absent: (seen.fabric, job)[1],
             adaptive=adaptive,
             ceilings={},
         ),
