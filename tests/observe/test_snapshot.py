@@ -9,6 +9,7 @@ from ibaccept.observe.snapshot import Snapshot, SubnetManagers, Window
 from ibaccept.site.inventory import Inventory
 from ibaccept.site.plan import Plan
 from ibaccept.verdict.absence import NotSeen, NotSeenError
+from ibaccept.verdict.evidence import CaptureRef
 
 A, B = Guid(0x10), Guid(0x20)
 FABRIC = Fabric.of(
@@ -151,6 +152,7 @@ def test_a_window_holds_what_was_waited_for_and_no_more():
         "a window of 86400s",
         "the two readings are 8.1 s apart, the entry orders 86400s",
         "look at the fabric again with this window",
+        tuple(CaptureRef(f"captures/{n}.txt", None, "") for n in ("0100", "0110")),
     )
 
 
