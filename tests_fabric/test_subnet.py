@@ -1,4 +1,4 @@
-"""Who manages the subnet?"""
+"""Are the ordered subnet managers there?"""
 
 from ibaccept.checks.proof import Evidence
 from ibaccept.checks.subnet import SubnetManager, aspects, judged, managers_note

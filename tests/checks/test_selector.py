@@ -249,7 +249,7 @@ def test_planned_cables_need_no_fabric():
     [
         (
             "isl",
-            "p: nothing tells whether node009 is a switch or a host; name it in the inventory, "
+            "p: it is unclear whether node009 is a switch or a host; name it in the inventory, "
             "switches in the group 'switches'",
         ),
         ({"nodes": "clients"}, "p: has no cable of node[001,003]; add it to the plan"),

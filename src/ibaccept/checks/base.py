@@ -18,12 +18,12 @@ from ibaccept.site.settings import Settings
 Area = Literal["links", "cabling", "counters", "subnet", "routes", "throughput", "hosts"]
 Severity = Literal["blocker", "critical", "normal", "minor", "trivial"]
 PYTEST_MARKS = {"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
-"""Marks by which pytest acts; an entry that named one would not be judged as it is written."""
+"""Marks that pytest itself acts on; an entry with one would not be judged as written."""
 
 
 def _mark(value: str) -> str:
     if value in PYTEST_MARKS:
-        raise ValueError(f"{value!r} is a mark pytest itself acts by; use another word")
+        raise ValueError(f"{value!r} is a mark that pytest itself acts on; use another word")
     return value
 
 

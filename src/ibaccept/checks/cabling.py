@@ -99,14 +99,14 @@ def cables_of(
     if expected.each is not None:
         others = Aspect("cables", UNPLANNED, command="iblinkinfo --line")
         return [*(extras or [others]), *snapshot.gaps]
-    told: set[int] = set()
+    listed: set[int] = set()
     items: list[Any] = []
     for located in cables:
         found = about.get(located.planned)
         if found is None:
             items.append(located)
-        elif id(found) not in told:
-            told.add(id(found))
+        elif id(found) not in listed:
+            listed.add(id(found))
             items.append(found)
     items += extras
     # Without the nodes that did not answer, a cable at them is neither there nor missing; compare

@@ -128,7 +128,7 @@ def growth_of(
 
     Returns:
         A function of the item: met, what grew beyond its limit, or what could not be judged.
-        Growth that is proven is a difference also where another counter could not be judged.
+        Proven growth is a difference even where another counter could not be judged.
     """
     judged = [(name, limit) for name in COUNTERS if (limit := expected.limit(name)) is not None]
     always = all(COUNTERS[name].cap_bit is None for name, _ in judged)
@@ -211,7 +211,7 @@ def window_of(snapshot: Snapshot, expected: ErrorCounters) -> Window:
     ordered = expected.window.seconds
     window = snapshot.window(ordered)
     if window.between is None or window.between < ordered * SHORT - SLACK:
-        # A replay can be asked for a longer window than was waited for.
+        # The expectations of a replay may order a longer window than the run waited.
         shown = "an unknown time" if window.between is None else f"{window.between:.1f} s"
         raise NotSeenError(
             NotSeen(

@@ -48,8 +48,8 @@ class RateOrder:
 class LinkRate(Expectation):
     """Every selected link trains at the ordered width and speed.
 
-    Width and speed are compared each for itself. A port that is down has no rate: with a plan it
-    is told as down, never as slow.
+    Width and speed are compared separately. A port that is down has no rate: with a plan it is
+    reported as down, never as slow.
 
     ```yaml
     - id: isl-4x-hdr
@@ -101,7 +101,7 @@ BOTH_ENDS = 2
 
 
 SHORT, SLACK = 0.99, 0.1
-"""So much shorter a window may be: clocks are set while it passes (share; seconds)."""
+"""How much shorter a window may be, as clocks can be set meanwhile (share; seconds)."""
 
 
 ANOTHER_LOOK = "look again; if it stays, query that node by hand"
@@ -129,7 +129,7 @@ def links_of(
 
     Raises:
         NotSeenError: the fabric was not seen.
-        InputError: a name that nobody knows.
+        InputError: an unknown name.
     """
     if cable is not None:
         return Judged((find(cable, snapshot.planned),), "planned cables")
@@ -226,7 +226,7 @@ def ports_of(item: Any) -> tuple[PortId, ...]:
 
 
 class LinkCount(Expectation):
-    """As many links as ordered are up.
+    """The number of links that are up is the one ordered.
 
     ```yaml
     - id: isl-count
@@ -240,7 +240,7 @@ class LinkCount(Expectation):
 
     kind: Literal["link-count"]
     between: Between
-    count: AtLeastOne = Field(description="exactly so many links that are up")
+    count: AtLeastOne = Field(description="number of links that are up, exactly")
 
     @property
     def links(self) -> LinkSelector:
@@ -260,7 +260,7 @@ def count_of(
 
     Raises:
         NotSeenError: the fabric was not seen.
-        InputError: a side that nobody knows.
+        InputError: an unknown name on either side.
     """
     chosen = links_of(snapshot, expected.links)
     fabric = snapshot.fabric

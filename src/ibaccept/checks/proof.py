@@ -110,11 +110,11 @@ class Evidence:
         """The verdict of an entry whose part of the snapshot is not there. It is recorded."""
         return self.record(unseen_verdict(part, self.ordered))
 
-    # -- who it is about ---------------------------------------------------------------------
+    # -- subjects ----------------------------------------------------------------------------
 
     @singledispatchmethod
     def subject(self, item: Any) -> Subject:
-        """Identity and name of a judged item; one of an upper layer says it by an ``aspect``."""
+        """Identity and name of a judged item; an item of an upper layer has an ``aspect``."""
         if hasattr(item, "aspect"):
             return self.subject(item.aspect())
         name = getattr(item, "name", None)
@@ -171,7 +171,7 @@ class Evidence:
     def _(self, item: ReplacedNode) -> Subject:
         return Subject("node", item.name, (str(item.found),))
 
-    # -- what proves it ----------------------------------------------------------------------
+    # -- proofs -----------------------------------------------------------------------------
 
     @singledispatchmethod
     def proof(self, item: Any) -> Proof:

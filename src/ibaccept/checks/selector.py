@@ -1,4 +1,4 @@
-"""Which links an entry is about: the words of ``links:`` and ``between:``, and what they select.
+"""Which links an entry is about: the keys of ``links:`` and ``between:``, and what they select.
 
 A node is named by an inventory group, a pattern (``spine*``) or a node set. A host of the
 inventory is found in the fabric by its ``ib_name``, its name, or its name as the first word of
@@ -28,7 +28,7 @@ from ibaccept.site.plan import End, Plan, PlannedCable
 
 LinkType = Literal["isl", "host", "internal", "all"]
 HCA_PORTS = 2
-"""A channel adapter has at most so many ports; a planned node with more is taken for a switch."""
+"""Most ports of a channel adapter; a planned node with a higher port number is a switch."""
 
 NOUNS = {
     "isl": "inter-switch links",
@@ -111,7 +111,7 @@ class Selection:
 
     Attributes:
         items: links; planned cables that are not there or not seen; inventory hosts that are not
-            there (without a plan nobody else would notice that their links are not judged).
+            there (without a plan nothing else shows that their links are not judged).
         noun: what they are, in the plural.
     """
 
@@ -222,7 +222,7 @@ class _Context:
         return _Candidate((keys[0], keys[1]), kind, in_all=True, names=cable.names)
 
     def unclear_ends(self, cable: PlannedCable) -> list[str]:
-        """Ends of which neither plan nor inventory tells whether they are switches or hosts."""
+        """Ends that neither plan nor inventory shows to be switches or hosts."""
         return [
             _plan_node(end)
             for end in cable.ends
@@ -334,7 +334,7 @@ class _Context:
         names = self.inventory_names(out.nodes)
         if out.type in {"all", selector.type}:
             return names
-        # All links of a host are host links; a switch has others beside them.
+        # All links of a host are host links; a switch has others, too.
         switches = self.inventory.groups.get("switches", ()) if self.inventory is not None else ()
         return names - set(switches) if out.type == "host" else set()
 
@@ -378,13 +378,13 @@ def _known_hosts(inventory: Inventory | None) -> set[str]:
 def planned_cables(
     selector: LinkSelector, plan: Plan, inventory: Inventory | None
 ) -> tuple[PlannedCable, ...]:
-    """Cables of a plan that a selector names, by the plan's own words: no fabric is needed.
+    """Cables of a plan that a selector names, by the plan alone: no fabric is needed.
 
     For ``each: cable``, where the items must be known before the fabric is looked at.
 
     Raises:
         InputError: a name that is neither in the plan nor in the inventory, a host without a
-            cable in the plan, or nodes of which nothing tells whether they are switches.
+            cable in the plan, or nodes that may be switches or hosts.
     """
     nothing = Fabric.of([])
     cables = locate(plan, nothing)
@@ -403,7 +403,7 @@ def planned_cables(
             chosen.append(cable.planned)
     if unclear:
         raise InputError(
-            f"{plan.file}: nothing tells whether {fold(unclear)} is a switch or a host; name it in "
+            f"{plan.file}: it is unclear whether {fold(unclear)} is a switch or a host; name it in "
             "the inventory, switches in the group 'switches'"
         )
     absent = [node.name for node in context.absent_items(selector)]
@@ -436,6 +436,6 @@ def nodes_named(text: str, fabric: Fabric, inventory: Inventory | None) -> set[G
     """Node GUIDs that a group, pattern or node set names.
 
     Raises:
-        InputError: a name that nobody knows.
+        InputError: an unknown name.
     """
     return _Context(fabric, inventory, ()).nodes(text)

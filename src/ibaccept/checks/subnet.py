@@ -21,10 +21,10 @@ from ibaccept.verdict.evidence import CaptureRef
 
 
 class SubnetManager(Expectation):
-    """The subnet is managed as ordered.
+    """The subnet has the ordered subnet managers.
 
-    Exactly so many subnet managers say they are master. Whether one runs on a host or in a switch
-    is told by its GUID: a switch's own manager has the switch's node GUID.
+    The number of masters is exact. The GUID shows whether a manager runs on a host or in a switch:
+    a switch's own manager has the switch's node GUID.
 
     ```yaml
     - id: one-sm
@@ -39,13 +39,13 @@ class SubnetManager(Expectation):
     area: ClassVar[Area] = "subnet"
 
     kind: Literal["subnet-manager"]
-    masters: AtLeastOne = Field(default=1, description="exactly so many masters")
+    masters: AtLeastOne = Field(default=1, description="number of masters, exactly")
     on: Literal["host", "switch"] | None = Field(default=None, description="where the master runs")
     guid: GuidField | None = Field(
         default=None, description="port GUID of the master on a host, node GUID of one in a switch"
     )
     standbys: Count | None = Field(
-        default=None, description="exactly so many standbys; not judged when left out"
+        default=None, description="number of standbys, exactly; not judged when left out"
     )
     priority: Annotated[int, Field(strict=True, ge=0, le=15)] | None = Field(
         default=None, description="priority of the master"
@@ -71,14 +71,14 @@ class SubnetManager(Expectation):
         return ", ".join(self.aspects.values())
 
 
-ASK = "ask each with 'sminfo LID' on the observer"
+QUERY_EACH = "query each with 'sminfo LID' on the observer"
 
 
 def aspects(snapshot: Snapshot, ordered: SubnetManager) -> list[Aspect]:
     """The aspects an entry orders, each with the lines that show it.
 
     Raises:
-        NotSeenError: no subnet manager could be asked.
+        NotSeenError: no subnet manager could be queried.
     """
     seen = snapshot.managers
     captures: tuple[CaptureRef, ...] = (
@@ -168,7 +168,8 @@ def _count(
         )
         return Different(_number(what, len(found)) + (f": {who}" if who else gone))
     if silent:
-        return NotSeen(f"the {what}", f"{_number(what, len(found))} answered, but {silent}", ASK)
+        reason = f"{_number(what, len(found))} answered, but {silent}"
+        return NotSeen(f"the {what}", reason, QUERY_EACH)
     return Met()
 
 

@@ -88,7 +88,7 @@ class Verdict:
         source: ``expectations.yaml:9``.
         area: what the entry is about (Allure feature): ``links``, ``cabling``, ...
         severity: ``blocker``, ``critical``, ``normal``, ``minor`` or ``trivial``.
-        notes: what a reader must know beside the findings (remedies, limits of the claim).
+        notes: what goes with the findings: remedies, limits of the claim.
     """
 
     id: str

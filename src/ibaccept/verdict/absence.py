@@ -19,7 +19,7 @@ class NotSeen:
         what: ``the links``.
         reason: why, in a sentence.
         hint: what to do next.
-        captures: what the tool did print.
+        captures: output of the tool that shows it.
     """
 
     what: str

@@ -22,8 +22,8 @@ class NotRun:
     """An entry of the expectations file that has no verdict.
 
     Attributes:
-        reason: why, for people: ``needs --load``.
-        deliberate: nobody asked for it (a load entry without ``--load``). Anything else, such as
+        reason: why, as printed: ``needs --load``.
+        deliberate: left out on purpose (a load entry without ``--load``). Anything else, such as
             an interrupted run, a crash or a deselected entry, keeps the exit code from being 0.
         kind: kind of the entry, where known.
         nodeid: pytest's id of the item, where known.
@@ -72,8 +72,8 @@ class Result:
 def outcome_of(verdict: Verdict) -> Outcome:
     """The outcome a report may show: a pass that does not bear itself out is an error.
 
-    ``judge`` never makes one. A verdict built or edited by other hands is not believed either: a
-    pass needs everything judged and no open finding, a waiver needs every finding waived.
+    ``judge`` never makes one, but a verdict may also come from a file. A pass needs everything
+    judged and no open finding, a waiver needs every finding waived.
     """
     open_findings = [finding for finding in verdict.findings if finding.waived is None]
     whole = 0 < verdict.coverage.of <= verdict.coverage.judged

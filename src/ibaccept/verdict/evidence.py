@@ -22,7 +22,7 @@ class Counter:
 
     Attributes:
         name: as perfquery prints it.
-        port: the port, for people: ``SwitchB/25``.
+        port: name of the port: ``SwitchB/25``.
         before: first reading, None when not read; with state ok, when it was read only once.
         after: second reading, None when not read.
         seconds: between the readings, by the clock of the host that read; None when unknown.
@@ -109,7 +109,7 @@ class Proof:
     """All that is attached to one finding.
 
     Attributes:
-        again: the command that shows it again, to be typed by a person.
+        again: the command line that shows it again.
         missing: evidence that could not be had, a sentence each ("forwarding tables not read").
     """
 

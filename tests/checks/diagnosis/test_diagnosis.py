@@ -234,7 +234,7 @@ def test_runs_without_a_watched_cable_tell_no_cause():
             },
             "but A/1 - c1/1 was full",
         ),
-        ({"rdma_read": 56.0}, "too near each other to tell"),
+        ({"rdma_read": 56.0}, "too near each other to decide"),
     ],
 )
 def test_the_storage_is_not_named_while_a_cable_may_be_full(changed, why):
@@ -275,7 +275,7 @@ def test_cables_that_all_have_lids_do_not_tell_that_the_load_follows_the_tables(
     assert answers(replace(HEALTHY, adaptive=None))[Cause.ADAPTIVE_ROUTING] == RuleAnswer(
         Cause.ADAPTIVE_ROUTING,
         State.UNKNOWN,
-        "no cable tells: all have LIDs of the job, or none carried much",
+        "the cables do not show it: all have LIDs of the job, or none carried much",
     )
 
 
@@ -394,7 +394,7 @@ def test_a_cable_without_an_equal_beside_it_is_not_judged():
         Cause.DEGRADED_LINK: RuleAnswer(
             Cause.DEGRADED_LINK,
             State.UNKNOWN,
-            "no equal cable is beside S/1 - L/1 (4X HDR) to judge it by",
+            "S/1 - L/1 (4X HDR) has no equal cable to compare it with",
         )
     }
 

@@ -370,11 +370,11 @@ def test_a_cable_between_switches_that_is_slower_than_the_one_beside_it_is_named
         RuleAnswer(
             Cause.DEGRADED_LINK,
             State.FITS,
-            "slower than the cables beside it: A/13 - B/25 (4X EDR)",
+            "slower than the cables parallel to it: A/13 - B/25 (4X EDR)",
         ),
     )
     assert said(measured, Cause.ROUTE_COLLAPSE).why == (
-        "A/13 - B/25 98 %: full, but slower than those beside it, or with errors"
+        "A/13 - B/25 98 %: full, but slower than parallel ones, or with errors"
     )
 
 

@@ -2,7 +2,7 @@
 
 Pure rules over :class:`Facts`, in :mod:`ibaccept.checks.diagnosis.rules`. Nothing is claimed
 beyond what was measured: what was not measured is not known, and the next step of the
-elimination order says how to learn it.
+elimination order is the measurement that is missing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ PRODUCED_BY: Mapping[Cause, frozenset[Cause]] = {
     Cause.STORAGE_BOUND: _HARDWARE | _HOSTS | {Cause.PAGE_CACHE, Cause.READ_AHEAD},
 }
 """Earlier causes that can produce the signs of a later one. A slow host or a faulty cable fills no
-other cable, so that a collapse on sound ones stands beside it."""
+other cable, so that a collapse on sound ones is a cause of its own."""
 
 STEPS: Mapping[Cause, str] = {
     Cause.DEGRADED_LINK: "reseat or replace that cable, then run the same job again",
     Cause.BAD_CABLE: "replace that cable, then run the same job again",
     Cause.PAGE_CACHE: "read a data set larger than the caches of clients and servers",
-    Cause.OTHER_TRAFFIC: "find who else uses these cables, or run again on a quiet fabric",
+    Cause.OTHER_TRAFFIC: "find what else uses these cables, or run again on a quiet fabric",
     Cause.ADAPTIVE_ROUTING: "judge by the load of the cables (cable-load), not by the tables",
     Cause.SLOW_RECEIVER: "look at that host: PCIe LnkSta against LnkCap, NUMA, its memory",
     Cause.SLOW_SENDER: "look at that host: PCIe LnkSta against LnkCap, NUMA, its adapter",
@@ -62,7 +62,7 @@ def diagnose(facts: Facts) -> Diagnosis:
     """Evaluate every look-alike; the first that fits is named, later ones only if independent.
 
     Causes that lie nearer to the hardware come first: a degraded link or a slow host makes cables
-    and layers look like the later ones. Adaptive routing by itself takes nothing away, so it is
+    and layers look like the later ones. Adaptive routing by itself costs no bandwidth, so it is
     only named where nothing else is.
     """
     found: dict[Cause, RuleAnswer] = {}
@@ -71,7 +71,7 @@ def diagnose(facts: Facts) -> Diagnosis:
         answer = rule(facts)
         if answer.state is State.FITS:
             if PRODUCED_BY.get(answer.cause, frozenset()) & explaining:
-                why = f"what is seen of it follows from the cause named: {answer.why}"
+                why = f"its signs follow from the cause named: {answer.why}"
                 answer = RuleAnswer(answer.cause, State.UNKNOWN, why)
             elif answer.cause is not Cause.DEGRADED_LINK or _may_hold(facts):
                 explaining.add(answer.cause)
@@ -79,7 +79,7 @@ def diagnose(facts: Facts) -> Diagnosis:
     adaptive = found[Cause.ADAPTIVE_ROUTING]
     others = [a for a in found.values() if a.state is State.FITS and a != adaptive]
     if adaptive.state is State.FITS and others:
-        why = f"{adaptive.why}; that takes no bandwidth away by itself"
+        why = f"{adaptive.why}; that costs no bandwidth by itself"
         found[adaptive.cause] = RuleAnswer(adaptive.cause, State.UNKNOWN, why)
     answers = tuple(found.values())
     return Diagnosis(answers, _next(facts, answers))
@@ -88,7 +88,7 @@ def diagnose(facts: Facts) -> Diagnosis:
 def _may_hold(facts: Facts) -> bool:
     """Whether a link between switches that is slower than those beside it can hold the job back.
 
-    What a host's cable holds back is its host, of which no other rule speaks.
+    A host's cable can only hold back its host, which no other rule is about.
     """
     faulty = [c for c in facts.cables if c.faulty]
     return bool(facts.slow_links) and not (faulty and all(c.has_room for c in faulty))
@@ -111,4 +111,6 @@ def _next(facts: Facts, answers: tuple[RuleAnswer, ...]) -> str:
     for is_missing, step in missing:
         if is_missing:
             return step
-    return "ask who runs the subnet manager, with which engine and options (kind subnet-manager)"
+    return (
+        "check where the subnet manager runs, with which engine and options (kind subnet-manager)"
+    )

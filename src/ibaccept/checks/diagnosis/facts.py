@@ -1,4 +1,4 @@
-"""What the look-alikes of a slow read are told apart by: measured shares, rates and names.
+"""What distinguishes the look-alikes of a slow read: measured shares, rates and names.
 
 Plain data, filled by :mod:`ibaccept.checks.throughput.measured` and judged by
 :mod:`ibaccept.checks.diagnosis`. None is what was not measured; an empty
@@ -32,7 +32,7 @@ class CableShare:
         write: share in the write run, toward storage.
         read: share in the read run, toward the clients.
         rdma: share in the RDMA run, toward the clients.
-        faulty: slower than those beside it, or its error counters grew under load.
+        faulty: slower than parallel ones, or its error counters grew under load.
     """
 
     name: str
@@ -94,14 +94,14 @@ class Excess:
 
 @dataclass(frozen=True)
 class Facts:
-    """All the rules go by. Rates in GiB/s of payload; None or empty = not measured.
+    """All that the rules use. Rates in GiB/s of payload; None or empty = not measured.
 
     Attributes:
         cables: between switches; one that was not watched though its group was has no shares.
         hosts: the cables of the job's hosts.
-        slow_links: cables between switches that are slower than those beside them; None = not all
+        slow_links: cables between switches that are slower than parallel ones; None = not all
             were seen.
-        lone_links: cables between switches that no equal one is beside, to judge them by.
+        lone_links: cables between switches without a parallel one to compare them with.
         error_links: cables of the job whose error counters grew under load; None = not watched.
         slow_senders: storage hosts slow in RDMA though the cables on the way have room; None = not
             known.
@@ -114,7 +114,7 @@ class Facts:
         slow_readers: clients that read below what they write although no full cable is on their
             way; None = not known.
         readers: clients of the read run that no full cable is on the way to.
-        adaptive: the site says adaptive routing is on, off, or nothing.
+        adaptive: whether adaptive routing is on, as the site declares it; None = not declared.
         uneven: the tables put more of the job's LIDs on a cable than an even spread would.
         permitted_gib: what the cables permit this node list in the read direction.
     """
@@ -156,7 +156,7 @@ class Facts:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """Cables of which nobody knows whether they were full in the read run."""
+        """Cables that are not known to have been full, or not full, in the read run."""
         hosts = [c.name for c in self.hosts if _share(c, "read") is None]
         return (*(c.name for c in self.cables if c.read is None), *hosts)
 

@@ -40,7 +40,7 @@ class Cause(enum.StrEnum):
 
 
 class State(enum.StrEnum):
-    """What a rule says."""
+    """The answer of a rule."""
 
     FITS = "fits"
     RULED_OUT = "ruled out"
@@ -49,7 +49,7 @@ class State(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleAnswer:
-    """What one rule says, and why."""
+    """The answer of one rule, and why."""
 
     cause: Cause
     state: State
@@ -71,7 +71,7 @@ def _unknown(cause: Cause, why: str) -> RuleAnswer:
 def _degraded_link(facts: Facts) -> RuleAnswer:
     cause = Cause.DEGRADED_LINK
     if facts.slow_links:
-        return _fits(cause, f"slower than the cables beside it: {listed(facts.slow_links)}")
+        return _fits(cause, f"slower than the cables parallel to it: {listed(facts.slow_links)}")
     slower = [c for c in facts.hosts if c.slower]
     held = [c.name for c in slower if facts.holds(c)]
     if held:
@@ -86,12 +86,12 @@ def _degraded_link(facts: Facts) -> RuleAnswer:
     elif any(facts.holds(c) is None for c in slower):
         unknown = f"whether {names} holds its host back was not seen"
     elif alone:
-        unknown = f"no equal cable is beside {alone[0]} to judge it by"
+        unknown = f"{alone[0]} has no equal cable to compare it with"
     if unknown:
         return _unknown(cause, unknown)
     if slower:
         return _out(cause, f"{names} is slower than those of its side, but holds no host back")
-    return _out(cause, "all cables of the job have the width and speed of those beside them")
+    return _out(cause, "all cables of the job have the width and speed of their equals")
 
 
 def _bad_cable(facts: Facts) -> RuleAnswer:
@@ -113,8 +113,8 @@ def _page_cache(facts: Facts) -> RuleAnswer:
                 "benchmark claims",
             )
     if facts.explained.get(READ_RUN, "unknown") is None:  # the bytes were on the cables
-        told = _differences(facts, READ_RUN)
-        return _out(cause, f"no fewer bytes on cables than claimed ({told})")
+        differ = _differences(facts, READ_RUN)
+        return _out(cause, f"no fewer bytes on cables than claimed ({differ})")
     if READ_RUN in facts.explained:
         return _unknown(cause, "other traffic was on the cables, and hides what was not")
     if facts.fs_read is None or facts.permitted_gib is None:
@@ -156,8 +156,8 @@ def _other_traffic(facts: Facts) -> RuleAnswer:
     if facts.excess is None and facts.cables:
         return _unknown(cause, "not all cables between switches were read in the read run")
     if "cached" in facts.explained.values():
-        told = _differences(facts)
-        return _unknown(cause, f"cables carried less than claimed, which hides others ({told})")
+        differ = _differences(facts)
+        return _unknown(cause, f"cables carried less than claimed, which hides others ({differ})")
     return _out(cause, f"the clients' cables and the benchmark agree ({_differences(facts)})")
 
 
@@ -181,8 +181,8 @@ def _adaptive(facts: Facts) -> RuleAnswer:
         unknown = f"{facts.strays[0].name} carries reads without a LID of the job"
     elif not without or max(map(_read, read)) <= 1 - NEAR:
         if facts.adaptive is False:
-            return _out(cause, "the site says it is off, and no cable says otherwise")
-        unknown = "no cable tells: all have LIDs of the job, or none carried much"
+            return _out(cause, "declared off by the site, and no cable contradicts that")
+        unknown = "the cables do not show it: all have LIDs of the job, or none carried much"
     elif unread:
         unknown = f"what {unread[0]}, without a LID of the job, carried was not read"
     if unknown:
@@ -196,7 +196,7 @@ def _adaptive(facts: Facts) -> RuleAnswer:
 
 
 def _adaptive_on(facts: Facts) -> RuleAnswer:
-    """It is on, so the tables tell nothing; but it takes nothing away by itself."""
+    """It is on, so the tables predict no load; but it costs no bandwidth by itself."""
     cause, why = Cause.ADAPTIVE_ROUTING, FALLBACK
     if not facts.adaptive:
         stray = facts.strays[0]
@@ -213,7 +213,7 @@ def _adaptive_on(facts: Facts) -> RuleAnswer:
 
 
 def _adapts(facts: Facts) -> bool:
-    """Whether the tables are known not to tell the load: the site says so, or the cables do."""
+    """Whether the tables are known not to predict the load: by the site, or by the cables."""
     own = bool(facts.explained) and all(why is None for why in facts.explained.values())
     return bool(facts.adaptive or (facts.strays and own and facts.excess == ()))
 
@@ -228,7 +228,7 @@ def _is_enough(facts: Facts) -> bool:
 
 
 def _rdma_elsewhere(facts: Facts) -> str:
-    """Why what RDMA carried says nothing of the cables; empty where it does."""
+    """Why the rate of RDMA is none of the cables watched; empty where it is."""
     for run, why in facts.explained.items():
         if _is_rdma(run) and why == "cached":
             return (
@@ -334,30 +334,30 @@ def _collapse_of(facts: Facts, group: str) -> RuleAnswer:
     sound = [c for c in full if not c.faulty]
     cables = listed(f"{c.name} {100 * _read(c):.0f} %" for c in full)
     if not sound:
-        return _unknown(cause, f"{cables}: full, but slower than those beside it, or with errors")
+        return _unknown(cause, f"{cables}: full, but slower than parallel ones, or with errors")
     if max(c.lids for c in sound) <= emptiest.lids:
         return _unknown(
             cause, f"{cables}: full, but with no more of the job's LIDs than {emptiest.name}"
         )
-    told = [
+    signs = [
         f"reads fill {cables} while another cable of the group carries {100 * least:.0f} %",
         f"the tables put {listed(str(c.lids) for c in full)} of the job's LIDs there",
     ]
     writes = [c.write for c in beside if c.write is not None]
     if len(writes) == len(beside) and max(writes) > 0:
         even = "even" if max(writes) <= EVEN * mean(writes) else "uneven too"
-        told.append(f"writes are {even} ({100 * max(writes):.0f} % at most)")
+        signs.append(f"writes are {even} ({100 * max(writes):.0f} % at most)")
     if facts.rdma_read is not None and facts.fs_read and not _rdma_elsewhere(facts):
         both = f"{facts.rdma_read:.1f} against {facts.fs_read:.1f} GiB/s"
         if abs(facts.rdma_read / facts.fs_read - 1) > AGREE:
-            return _unknown(cause, f"{'; '.join(told)}; but RDMA alone differs ({both})")
-        told.append(f"RDMA alone reproduces it ({both})")
-    return _fits(cause, "; ".join(told))
+            return _unknown(cause, f"{'; '.join(signs)}; but RDMA alone differs ({both})")
+        signs.append(f"RDMA alone reproduces it ({both})")
+    return _fits(cause, "; ".join(signs))
 
 
 def _read(cable: CableShare) -> float:
     """Share in the read run, of a cable that was read."""
-    assert cable.read is not None  # noqa: S101 - asked only of such
+    assert cable.read is not None  # noqa: S101 - only such are given
     return cable.read
 
 
@@ -376,7 +376,7 @@ def _storage_bound(facts: Facts) -> RuleAnswer:
         return _out(cause, f"{rates}: no limit above the network shows")
     unknown = ""
     if facts.rdma_read < ABOVE * facts.fs_read:
-        unknown = "too near each other to tell"
+        unknown = "too near each other to decide"
     elif not facts.cables and not facts.hosts:
         unknown = "but no cable was watched in a read run"
     elif facts.unread:
