@@ -305,8 +305,8 @@ def samples(*values, bits=64):
         ((5, 5), 64, Growth(RateState.OK, 0, 1.0)),
         (
             (100, 50, 1000), 64,
-            Growth(RateState.CLEARED, why="B/25 PortXmitData fell from 100 to 50: somebody cleared "
-                   "it during the run"),
+            Growth(RateState.CLEARED, why="B/25 PortXmitData fell from 100 to 50: it was cleared "
+                   "during the run"),
         ),
         (
             (100, FULL64), 64,
