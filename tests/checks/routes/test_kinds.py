@@ -428,8 +428,8 @@ TABLE |= {
                     "error",
                     "adaptive routing",
                     SHARE,
-                    "not judged: the tables are only the fallback: adaptive routing is on, as the "
-                    "expectations say",
+                    "not judged: the tables are only the fallback: adaptive routing is on, by the "
+                    "expectations",
                 )
             ],
         ),
