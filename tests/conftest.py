@@ -7,11 +7,11 @@ import pytest
 from hypothesis import settings
 
 from ibaccept.fabric.lft import NO_ENTRY, SwitchTable, TableLines, TableRow
-from ibaccept.fabric.model import Fabric, Guid, Lid, Node, NodeType, Port, PortId, Rate
+from ibaccept.fabric.model import Fabric, Guid, Lid, Node, NodeType, PhysState, Port, PortId, PortState, Rate
 from ibaccept.observe.counters import Sweep
 from ibaccept.observe.lids import JobSides, lids_of
 from ibaccept.observe.snapshot import SeenManager, Snapshot, SubnetManagers
-from ibaccept.parse.ibqueryerrors import PortErrors
+from ibaccept.parse.ibqueryerrors import PortData, PortErrors
 from ibaccept.site.inventory import Inventory, InventoryHost
 from ibaccept.transport import Host
 from ibaccept.verdict.evidence import CaptureRef
@@ -22,6 +22,7 @@ settings.load_profile("any machine")
 
 SWITCH, HOST = 0x5000, 0x9000
 HDR = Rate.parse("4X HDR")
+UP = {"state": PortState.ACTIVE, "phys": PhysState.LINK_UP}
 
 
 class Site:
@@ -55,8 +56,8 @@ class Site:
         self.at[switch][port] = PortId(guid, 1)
         first = (index + 1) << self.lmc
         remote = PortId(self.guid(switch), port)
-        rest = {"remote": remote, "rate": HDR}
-        own = Port(PortId(guid, 1), lid=Lid(first) if lid else None, lmc=self.lmc, **rest)
+        rest = {"remote": remote, "rate": HDR, **UP}
+        own = Port(PortId(guid, 1), guid, lid=Lid(first) if lid else None, lmc=self.lmc, **rest)
         self.hosts.append(Node(guid, NodeType.CA, name, 1, {1: own}))
         lids = range(first, first + (1 << self.lmc)) if lid else range(0)
         for known in lids:
@@ -119,7 +120,7 @@ class Site:
         for number, name in enumerate(self.switches):
             guid = self.guid(name)
             own = {
-                port: Port(PortId(guid, port), remote=remote, rate=HDR)
+                port: Port(PortId(guid, port), remote=remote, rate=HDR, **UP)
                 for port, remote in self.at[name].items()
             }
             nodes.append(Node(guid, NodeType.SWITCH, name, 99, own, lid=Lid(first + number)))
@@ -130,6 +131,8 @@ class Site:
         ports = {}
         for number, port in node.ports.items():
             fields = dict(self.changes.get((node.name, number), {}))
+            if fields.get("state") is PortState.DOWN:
+                fields.setdefault("phys", PhysState.POLLING)
             if port.remote is not None and port.remote.guid in gone:
                 fields.setdefault("remote", None)
             ports[number] = replace(port, **fields)
@@ -210,7 +213,14 @@ class Site:
                 guid, guid, name, port, counters, frozenset(), None, 7, text
             )
         file = f"captures/000{number + 4}-ibqueryerrors.txt"
-        return Sweep(start, start + 0.5, file, errors=errors)
+        return Sweep(start, start + 0.5, file, errors=errors, read_data=self._data)
+
+    def _data(self):
+        ports = [port.id for port in self.fabric().ports()]
+        return {
+            port: PortData(port.guid, "", port.port, {"PortXmitData": 0}, 64, None, 1, "")
+            for port in ports
+        }
 
     def _managers(self, fabric):
         for name, state, priority, state_name, line in self.managers:

@@ -8,6 +8,7 @@ from ibaccept.site.plan import Plan
 from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
+POLLING = "Down/Polling (no peer or no cable)"
 LINE = CaptureRef("captures/0001-ibnetdiscover.txt", 1, "ibnetdiscover: timeout")
 SILENT = Gap("the node behind B/30", "B/30 is up, its peer did not answer", (LINE,))
 DOWN = {"remote": None, "state": PortState.DOWN, "rate": None}
@@ -102,17 +103,17 @@ TABLE = {
     "missing": (
         cabled(pull(("L1", 11), ("S1", 1))),
         PLANNED,
-        fails("L1/11 - S1/1", "L1/11 - S1/1", "missing: L1/11 is down; S1/1 is down"),
+        fails("L1/11 - S1/1", "L1/11 - S1/1", f"missing: L1/11 is {POLLING}; S1/1 is {POLLING}"),
     ),
     "missing at the core": (
         cabled(pull(("S2", 11), ("C", 2)), make=three_levels),
         PLANNED,
-        fails("S2/11 - C/2", "S2/11 - C/2", "missing: S2/11 is down; C/2 is down", 8),
+        fails("S2/11 - C/2", "S2/11 - C/2", f"missing: S2/11 is {POLLING}; C/2 is {POLLING}", 8),
     ),
     "a host is missing": (
         cabled(unplug_host),
         PLANNED,
-        fails("L1/1 - h1/1", "L1/1 - h1/1", "missing: L1/1 is down; h1 is not in the fabric"),
+        fails("L1/1 - h1/1", "L1/1 - h1/1", f"missing: L1/1 is {POLLING}; h1 is not in the fabric"),
     ),
     "moved": (
         cabled(move),
@@ -174,7 +175,7 @@ TABLE = {
     "proven to be down whatever did not answer": (
         cabled(pull(("L1", 11), ("S1", 1)), gaps=(SILENT,)),
         ALLOWED,
-        fails("L1/11 - S1/1", "L1/11 - S1/1", "missing: L1/11 is down; S1/1 is down"),
+        fails("L1/11 - S1/1", "L1/11 - S1/1", f"missing: L1/11 is {POLLING}; S1/1 is {POLLING}"),
     ),
     "nothing was seen": (
         cabled(fabric_seen=NotSeen("the fabric", "ibnetdiscover is missing", "", (LINE,))),

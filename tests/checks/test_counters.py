@@ -1,5 +1,7 @@
 """Kind error-counters: whole verdicts over two readings made by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from ibaccept.observe.counters import Sweep
@@ -57,7 +59,7 @@ def unread_port(site_of, _sides_of):
     site = pair(site_of)
     sweeps = site.seen().sweeps
     why = "the performance agent of B did not answer (error query failed)"
-    last = Sweep(161.0, 161.5, sweeps[60.0].file, unread={site.guid("B"): why})
+    last = replace(sweeps[60.0], unread={site.guid("B"): why})
     return site.seen(sweeps={0.0: sweeps[0.0], 60.0: last})
 
 
@@ -161,7 +163,10 @@ TABLE = {
     "cleared": (
         counted(("A", 11, SYMBOL, 12, 3)),
         ISL,
-        unknown(f"A/11 {SYMBOL} fell from 12 to 3: it was cleared within the window"),
+        unknown(
+            f"A/11: {SYMBOL} fell from 12 to 3: the counters of this port were cleared within the "
+            "window"
+        ),
     ),
     "proven growth beside a saturated counter": (
         counted(("A", 11, SYMBOL, 65_535, 65_535), ("B", 21, "LinkDownedCounter", 1, 2)),

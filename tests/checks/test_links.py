@@ -13,6 +13,7 @@ TWO_X_NDR = Rate.parse("2X NDR")
 LINE = CaptureRef("captures/0001-ibnetdiscover.txt", 1, "ibnetdiscover: timeout")
 UNREAD = NotSeen("the fabric", "ibnetdiscover is missing", "", (LINE,))
 SILENT = Gap("the node behind B/30", "B/30 is up, its peer did not answer", (LINE,))
+POLLING = "Down/Polling (no peer or no cable)"
 NOT_AGREED = "the two tools or the two ends do not agree on a rate: "
 
 
@@ -164,7 +165,7 @@ TABLE = {
             "fail",
             "1 of 2 inter-switch links are not 4X HDR",
             "2 of 2",
-            [("fail", FIRST, "4X HDR", "down")],
+            [("fail", FIRST, "4X HDR", f"not up: A/11 is Active/LinkUp; B/21 is {POLLING}")],
         ),
     ),
     "rate: a planned cable is down": (
@@ -174,7 +175,7 @@ TABLE = {
             "fail",
             "1 of 2 inter-switch links are not 4X HDR",
             "2 of 2",
-            [("fail", FIRST, "4X HDR", "down: A/11 is down; B/21 is down")],
+            [("fail", FIRST, "4X HDR", f"down: A/11 is {POLLING}; B/21 is {POLLING}")],
         ),
     ),
     "rate: a planned host is not there": (
@@ -184,7 +185,7 @@ TABLE = {
             "fail",
             "1 of 3 host links are not 4X HDR",
             "3 of 3",
-            [("fail", "A/1 - a/1", "4X HDR", "missing: A/1 is down; a is not in the fabric")],
+            [("fail", "A/1 - a/1", "4X HDR", f"missing: A/1 is {POLLING}; a is not in the fabric")],
         ),
     ),
     "rate: a host of the inventory is not there": (
@@ -304,7 +305,7 @@ TABLE |= {
     ),
     "count: one is down": (
         changed(down("A", 11)),
-        *counts(2, "fail", "1 of 1 counts of links between A and B are not 2 up", found="1 up"),
+        *counts(2, "fail", "1 of 1 counts of links between A and B are not 2 up", found=f"1 up; not up: A/11 - B/21: A/11 is {POLLING}; B/21 is Active/LinkUp"),
     ),
     "count: too few, and a node did not answer": (
         with_gap,
