@@ -7,7 +7,18 @@ import pytest
 from hypothesis import settings
 
 from ibaccept.fabric.lft import NO_ENTRY, SwitchTable, TableLines, TableRow
-from ibaccept.fabric.model import Fabric, Guid, Lid, Node, NodeType, PhysState, Port, PortId, PortState, Rate
+from ibaccept.fabric.model import (
+    Fabric,
+    Guid,
+    Lid,
+    Node,
+    NodeType,
+    PhysState,
+    Port,
+    PortId,
+    PortState,
+    Rate,
+)
 from ibaccept.observe.counters import Sweep
 from ibaccept.observe.lids import JobSides, lids_of
 from ibaccept.observe.snapshot import SeenManager, Snapshot, SubnetManagers

@@ -305,7 +305,12 @@ TABLE |= {
     ),
     "count: one is down": (
         changed(down("A", 11)),
-        *counts(2, "fail", "1 of 1 counts of links between A and B are not 2 up", found=f"1 up; not up: A/11 - B/21: A/11 is {POLLING}; B/21 is Active/LinkUp"),
+        *counts(
+            2,
+            "fail",
+            "1 of 1 counts of links between A and B are not 2 up",
+            found=f"1 up; not up: A/11 - B/21: A/11 is {POLLING}; B/21 is Active/LinkUp",
+        ),
     ),
     "count: too few, and a node did not answer": (
         with_gap,

@@ -3,7 +3,7 @@
 import pytest
 
 from ibaccept.observe.snapshot import Gap
-from ibaccept.site.adaptive import AdaptiveRouting
+from ibaccept.site.adaptive import AdaptiveRouting, FileSign
 from ibaccept.verdict.absence import NotSeen
 from ibaccept.verdict.evidence import CaptureRef
 
@@ -135,6 +135,18 @@ SHORT = "{kind: routes, max_hops: 2}"
 BY_JOB = "{kind: routes, every: job}"
 ARRIVE, NO_LOOP = "every pair delivered", "no credit loop on one virtual lane"
 BOTH = f"{ARRIVE}, {NO_LOOP}"
+CYCLE = (
+    "a cycle of 3 cables that wait for each other: A/11 -> B/11 -> C/11 -> A/11 "
+    "(3 cable directions are in one)"
+)
+
+
+def minhop(make):
+    """What was seen, and a subnet file that names an engine of one lane."""
+    sign = FileSign("off", "opensm.conf", CaptureRef("opensm.conf", 1, "routing_engine minhop"))
+    seen = of(make)
+    adaptive = AdaptiveRouting("off", signs=(sign,))
+    return lambda site_of, sides_of: {"snapshot": seen(site_of, sides_of), "adaptive": adaptive}
 
 
 def routes(outcome, pairs, judged, text, *findings):
@@ -188,7 +200,12 @@ TABLE = {
             6,
             (2, 2),
             f"are not as expected ({ARRIVE})",
-            ("fail", "delivery", ARRIVE, "1 of 6 pairs are not delivered: 1 no-entry"),
+            (
+                "fail",
+                "delivery",
+                ARRIVE,
+                "1 of 6 pairs are not delivered: 1 no-entry; C has no row for LID 1 (a): 1 pair",
+            ),
         ),
     ),
     "routes: one turns back": (
@@ -199,7 +216,13 @@ TABLE = {
             12,
             (2, 2),
             f"are not as expected ({ARRIVE})",
-            ("fail", "delivery", ARRIVE, "2 of 12 pairs are not delivered: 2 loop"),
+            (
+                "fail",
+                "delivery",
+                ARRIVE,
+                "2 of 12 pairs are not delivered: 2 loop; C is in a loop of routes to LID 3 (s1): "
+                "2 pairs",
+            ),
         ),
     ),
     "routes: too far": (
@@ -234,20 +257,32 @@ TABLE = {
             ),
         ),
     ),
-    "routes: all round a ring": (
-        of(ring),
+    "routes: all round a ring, on one lane": (
+        minhop(ring),
         DELIVERED,
         routes(
             "fail",
             6,
             (2, 2),
             f"are not as expected ({NO_LOOP})",
+            ("fail", "credit loops", NO_LOOP, CYCLE),
+        ),
+    ),
+    "routes: all round a ring, on lanes that are not known": (
+        of(ring),
+        DELIVERED,
+        routes(
+            "error",
+            6,
+            (1, 2),
+            f"could not be judged (expected: {NO_LOOP})",
             (
-                "fail",
+                "error",
                 "credit loops",
                 NO_LOOP,
-                "a cycle of 3 cables that wait for each other: A/11 -> B/11 -> C/11 -> "
-                "A/11 (3 cable directions are in one)",
+                f"{CYCLE}, if all pairs share one virtual lane; which engine routes is not known: "
+                "engines such as lash, torus-2QoS, dfsssp and nue break such a cycle by lanes, "
+                "which were not read",
             ),
         ),
     ),
@@ -288,7 +323,12 @@ TABLE = {
             "could not be judged)",
             "1 of 2",
             [
-                ("fail", "delivery", ARRIVE, "1 of 6 pairs are not delivered: 1 no-entry"),
+                (
+                    "fail",
+                    "delivery",
+                    ARRIVE,
+                    "1 of 6 pairs are not delivered: 1 no-entry; C has no row for LID 1 (a): 1 pair",
+                ),
                 ("error", "credit loops", NO_LOOP, UNKNOWN),
             ],
         ),
@@ -317,7 +357,7 @@ TABLE = {
                     "fail",
                     "delivery",
                     "every pair of the job delivered",
-                    "5 of 30 pairs are not delivered: 5 no-entry",
+                    "5 of 30 pairs are not delivered: 5 no-entry; A has no row for LID 2 (c2): 5 pairs",
                 )
             ],
         ),
