@@ -357,7 +357,8 @@ TABLE = {
                     "fail",
                     "delivery",
                     "every pair of the job delivered",
-                    "5 of 30 pairs are not delivered: 5 no-entry; A has no row for LID 2 (c2): 5 pairs",
+                    "5 of 30 pairs are not delivered: 5 no-entry; A has no row for LID 2 (c2): "
+                    "5 pairs",
                 )
             ],
         ),
