@@ -327,7 +327,8 @@ TABLE = {
                     "fail",
                     "delivery",
                     ARRIVE,
-                    "1 of 6 pairs are not delivered: 1 no-entry; C has no row for LID 1 (a): 1 pair",
+                    "1 of 6 pairs are not delivered: 1 no-entry; C has no row for LID 1 (a): "
+                    "1 pair",
                 ),
                 ("error", "credit loops", NO_LOOP, UNKNOWN),
             ],
