@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
+from ibaccept.checks.links import links_of
 from ibaccept.checks.selector import (
     AbsentNode,
     LinkSelector,
     by_plan,
     find,
+    may_be_at,
     planned_cables,
     select,
     unnamed_hosts,
@@ -17,6 +19,7 @@ from ibaccept.checks.selector import (
 from ibaccept.errors import InputError
 from ibaccept.fabric.model import Fabric, Guid, Node, NodeType, Port, PortId, PortState
 from ibaccept.observe.placement import PlacedCable
+from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.site.inventory import Inventory, InventoryHost, read_inventory
 from ibaccept.site.plan import End, Plan, PlannedCable
 from ibaccept.site.yamlfile import loads
@@ -333,3 +336,41 @@ def test_links_inside_a_box_are_no_cables(word, names):
     an = "Mellanox Technologies Aggregation Node"
 
     assert shown == {tuple(sorted(name.format(an=an).split(" - "))) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("selector", "may_be"),
+    [
+        ("all", True),
+        ("isl", True),
+        ({"nodes": "SwitchA"}, True),
+        ({"nodes": "SwitchB"}, False),
+        ({"nodes": "*B"}, True),  # a node that was not seen can have such a name
+        ({"between": ["SwitchA", "SwitchB"]}, True),
+        ({"between": ["SwitchB", "node002"]}, False),
+    ],
+)
+def test_a_link_behind_a_port_of_which_no_peer_was_seen(selector, may_be):
+    """At SwitchA/22: an entry about other nodes has nothing to do with it."""
+    chosen = LinkSelector.model_validate(selector)
+
+    assert may_be_at(chosen, fabric(), INVENTORY, None, PortId(A, 22)) is may_be
+
+
+@pytest.mark.parametrize(
+    ("between", "at", "gaps"),
+    [
+        (["SwitchA", "SwitchB"], PortId(A, 22), 1),
+        (["SwitchB", "node002"], PortId(A, 22), 0),
+        (["SwitchB", "node002"], None, 1),
+    ],
+)
+def test_a_gap_is_judged_where_it_can_hide_a_link(between, at, gaps):
+    """A gap whose place is not known can hide any."""
+    gap = Gap("the node behind SwitchA/22", "it did not answer", at=at)
+    snapshot = Snapshot(
+        observer="m", inventory=INVENTORY, plan=None, fabric_seen=fabric(), gaps=(gap,)
+    )
+    judged = links_of(snapshot, LinkSelector.model_validate({"between": between}))
+
+    assert list(judged.items).count(gap) == gaps

@@ -67,7 +67,7 @@ Data Counters for 0x30 "node2"
 """
 
 
-def swept(text=None, stderr="", data=None, fabric=FABRIC, start=100.0, end=102.0):
+def swept(text=None, stderr="", data=None, fabric=FABRIC, start=100.0, end=102.0, silent=()):
     """A sweep of the fabric above."""
     text = CLEAN.format(thresholds="", suppressed="") if text is None else text
     return read_sweep(
@@ -79,6 +79,7 @@ def swept(text=None, stderr="", data=None, fabric=FABRIC, start=100.0, end=102.0
         file="captures/0003-ibqueryerrors.txt",
         data_text=data,
         data_file=None if data is None else "captures/0004-ibqueryerrors.txt",
+        silent=frozenset(silent),
     )
 
 
@@ -394,3 +395,15 @@ def test_one_sweep_alone_is_no_window_and_not_void():
 
 def test_a_window_without_the_hosts_clock_has_no_length():
     assert Window(swept(start=None), swept()).seconds is None
+
+
+def test_what_the_topology_sweep_missed_too_hides_no_port():
+    """A query of the discovery to a place where no node was seen; any other hides nodes."""
+    line = (
+        "src/query_smp.c:199; umad (DR path slid 0; dlid 0; 0,1,22 Attr 0x11:0) bad status 110; "
+        "Connection timed out\n"
+    )
+
+    assert why(swept(stderr=line, silent=[(1, 22)])) == READ
+    lost = swept(stderr=line + line.replace("0,1,22", "0,1,23"), silent=[(1, 22)])
+    assert lost.unlisted == "1 queries of the sweep of ibqueryerrors got no answer"

@@ -7,6 +7,7 @@ import pytest
 
 from ibaccept import commands
 from ibaccept.checks.proof import SHOWN, Aspect, Evidence
+from ibaccept.fabric.model import PortId
 from ibaccept.observe.look import Look, look
 from ibaccept.observe.snapshot import Gap, SubnetManagers
 from ibaccept.site.inventory import load_inventory
@@ -331,8 +332,32 @@ def test_a_line_of_trouble_is_a_gap_with_its_place(seen):
 
     shown = CaptureRef("", 1, line.decode().strip())
     assert snapshot.gaps == (
-        Gap("the node behind SwitchB/13", "the node behind SwitchB/13 did not answer", (shown,)),
+        Gap(
+            "the node behind SwitchB/13",
+            "the node behind SwitchB/13 did not answer",
+            (shown,),
+            at=PortId(snapshot.fabric.by_name["SwitchB"][0].guid, 13),
+            route=(1, 13),
+        ),
     )
+
+
+def test_one_silent_node_hides_neither_counters_nor_tables(seen):
+    """Every tool sweeps first, and says the same of it: it is one gap."""
+    line = (
+        b"src/query_smp.c:199; umad (DR path slid 0; dlid 0; 0,1,13 Attr 0x11:0) bad status 110; "
+        b"Connection timed out\n"
+    )
+    tools = ("ibnetdiscover", "iblinkinfo --line", "dump_fts -n", "ibqueryerrors --skip-sl")
+    names = ("ibnetdiscover", "iblinkinfo", "dump_fts", "ibqueryerrors")
+    silent = {tool: result(golden(name), line) for tool, name in zip(tools, names, strict=True)}
+    snapshot, _ = seen(silent)
+    whole, _ = seen({})
+
+    assert [gap.name for gap in snapshot.gaps] == ["the node behind SwitchB/13"]
+    assert snapshot.open_gaps == ()
+    assert snapshot.tables == whole.tables
+    assert (snapshot.sweeps[0.0].unlisted, whole.sweeps[0.0].unlisted) == (None, None)
 
 
 def test_a_line_that_tells_of_no_trouble_is_a_warning(seen):

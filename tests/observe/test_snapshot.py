@@ -5,7 +5,7 @@ import pytest
 from ibaccept.checks.counters import ErrorCounters, window_of
 from ibaccept.fabric.model import Fabric, Guid, Node, NodeType, Port, PortId, PortState
 from ibaccept.observe.counters import Sweep
-from ibaccept.observe.snapshot import Snapshot, SubnetManagers, Window
+from ibaccept.observe.snapshot import Gap, Snapshot, SubnetManagers, Window
 from ibaccept.site.inventory import Inventory
 from ibaccept.site.plan import Plan
 from ibaccept.verdict.absence import NotSeen, NotSeenError
@@ -162,3 +162,22 @@ def test_a_window_without_times_is_not_judged():
 
     with pytest.raises(NotSeenError, match="the two readings are an unknown time apart"):
         window_of(seen, ordered("8s"))
+
+
+A22, A23, B5 = PortId(Guid(1), 22), PortId(Guid(1), 23), PortId(Guid(2), 5)
+
+
+@pytest.mark.parametrize(
+    ("ports", "opened"),
+    [
+        ([], False),
+        ([A22], False),
+        ([A22, A23], False),  # two hosts at one switch
+        ([A22, B5], True),  # can be one cable between two seen switches
+        ([A22, None], True),  # a query of which nobody knows where it went
+    ],
+)
+def test_gaps_that_can_hide_a_cable_between_seen_nodes(ports, opened):
+    gaps = tuple(Gap(f"gap {n}", "no answer", at=port) for n, port in enumerate(ports))
+
+    assert snapshot(gaps=gaps).open_gaps == (gaps if opened else ())

@@ -16,6 +16,7 @@ from ibaccept.checks.selector import (
     Item,
     LinkSelector,
     find,
+    may_be_at,
     select,
     unnamed_hosts,
 )
@@ -137,8 +138,22 @@ def links_of(
     items = [item for item in chosen.items if not _is_elsewhere(item)]
     if absent == "allowed":
         items = [item for item in items if not isinstance(item, AbsentNode)]
-    gaps = [*snapshot.gaps, *(_absent_hosts(snapshot, links) if absent == "refused" else ())]
+    gaps = [
+        *_gaps(snapshot, links),
+        *(_absent_hosts(snapshot, links) if absent == "refused" else ()),
+    ]
     return Judged((*(_or_gap(snapshot, item) for item in items), *gaps), chosen.noun)
+
+
+def _gaps(snapshot: Snapshot, links: LinkSelector) -> Iterator[Gap]:
+    """Gaps that can hide a link which ``links:`` means."""
+    if snapshot.open_gaps:
+        yield from snapshot.gaps
+        return
+    fabric, inventory, plan = snapshot.fabric, snapshot.inventory, snapshot.plan
+    for gap in snapshot.gaps:
+        if gap.at is None or may_be_at(links, fabric, inventory, plan, gap.at):
+            yield gap
 
 
 def _absent_hosts(snapshot: Snapshot, links: LinkSelector) -> Iterator[Gap]:

@@ -161,6 +161,28 @@ def unnamed_hosts(
     return {name for name in hosts if not context.host(name)} - context.excluded_hosts(selector)
 
 
+def may_be_at(
+    selector: LinkSelector,
+    fabric: Fabric,
+    inventory: Inventory | None,
+    plan: Plan | None,
+    port: PortId,
+) -> bool:
+    """Whether a selector can mean the link at a port behind which no seen node is.
+
+    What is there may be any node that was not seen; a node that a selector names and that was not
+    seen is an item of ``select`` itself, but a pattern can mean more nodes than are known.
+    """
+    context = _Context(fabric, inventory, locate(plan, fabric) if plan is not None else ())
+
+    def is_near(text: str) -> bool:
+        return port.guid in context.nodes(text) or re.search(r"[*?]", text) is not None
+
+    if selector.between is not None:
+        return any(is_near(text) for text in selector.between)
+    return selector.nodes is None or is_near(selector.nodes)
+
+
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A link or planned cable as a selector sees it: nodes by GUID, or by name if not there."""

@@ -72,6 +72,22 @@ def merge(topology: Topology, link_rows: Iterable[LinkRow]) -> tuple[Fabric, tup
     return draft.fabric(), tuple(draft.sentences)
 
 
+def unread_peers(fabric: Fabric) -> dict[PortId, str]:
+    """Ports that are up and whose peer neither tool could read, and the sentence of ``merge``."""
+    found = {}
+    for port in fabric.ports():
+        if port.remote is None and port.state not in {None, PortState.DOWN}:
+            node = fabric.node_of(port)
+            name = f"{node.name.strip() or node.guid}/{port.id.port}"
+            found[port.id] = f"{name} ({node.guid}) {_unread(port.state)}"
+    return found
+
+
+def _unread(state: PortState | None) -> str:
+    shown = "up" if state is None else state.value
+    return f"is {shown}, but neither tool could read its peer"
+
+
 @dataclass(slots=True)
 class _Draft:
     """A fabric being built.
@@ -235,7 +251,7 @@ class _Draft:
         if port.is_down and row.remote_port is None:
             return port
         if row.remote_port is None:
-            self.say(port_id, f"is {row.state.value}, but neither tool could read its peer")
+            self.say(port_id, _unread(row.state))
             return replace(port, rate=_rate(row.width, row.speed))
         self.say(
             port_id,

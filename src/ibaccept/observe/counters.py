@@ -13,8 +13,7 @@ from ibaccept.fabric import counters
 from ibaccept.fabric.model import Fabric, Guid, NodeType, PortId
 from ibaccept.observe.observer import Observer
 from ibaccept.observe.outputs import file_of
-from ibaccept.parse import ParseError, ibqueryerrors
-from ibaccept.parse.diags import is_noise
+from ibaccept.parse import ParseError, diags, ibqueryerrors
 from ibaccept.transport import CommandResult
 from ibaccept.verdict.absence import NotSeen
 
@@ -49,8 +48,10 @@ class RawSweep:
             return frozenset()
         return ibqueryerrors.data_nodes(self.data.text)
 
-    def sweep(self, fabric: Fabric | NotSeen) -> Sweep | NotSeen:
-        """The sweep, once it is known which ports there are."""
+    def sweep(
+        self, fabric: Fabric | NotSeen, silent: frozenset[tuple[int, ...]] = frozenset()
+    ) -> Sweep | NotSeen:
+        """The sweep, once it is known which ports there are; ``silent`` as in ``read_sweep``."""
         if isinstance(self.errors, NotSeen):
             return self.errors
         if isinstance(fabric, NotSeen):
@@ -66,6 +67,7 @@ class RawSweep:
             file=file_of(result),
             data_text=data.text if data is not None else None,
             data_file=file_of(data) if data is not None else None,
+            silent=silent,
         )
 
 
@@ -185,6 +187,7 @@ def read_sweep(
     file: str,
     data_text: str | None = None,
     data_file: str | None = None,
+    silent: frozenset[tuple[int, ...]] = frozenset(),
 ) -> Sweep:
     """Assign the rows of an output to the ports of the fabric.
 
@@ -197,6 +200,8 @@ def read_sweep(
         file: see ``Sweep``.
         data_text: output of ``ibqueryerrors --skip-sl --counters``, where it was run.
         data_file: see ``Sweep``.
+        silent: directed routes to what did not answer the topology sweep either: it is no node of
+            the fabric, so that its silence here hides no port of it.
     """
     by_guid = _owners(fabric)
     rows: dict[PortId, ibqueryerrors.PortErrors] = {}
@@ -209,7 +214,7 @@ def read_sweep(
             strangers += row.port != 0
             continue
         rows[owner] = row
-    unread, unread_ports, unlisted = _unread(fabric, errors, stderr, strangers)
+    unread, unread_ports, unlisted = _unread(fabric, errors, stderr, strangers, silent)
 
     def read_data() -> Mapping[PortId, ibqueryerrors.PortData]:
         try:
@@ -281,7 +286,11 @@ def _owners(fabric: Fabric) -> dict[tuple[Guid | None, int], PortId]:
 
 
 def _unread(
-    fabric: Fabric, errors: ibqueryerrors.QueryErrors, stderr: str, strangers: int
+    fabric: Fabric,
+    errors: ibqueryerrors.QueryErrors,
+    stderr: str,
+    strangers: int,
+    silent: frozenset[tuple[int, ...]],
 ) -> tuple[dict[Guid, str], dict[PortId, str], str | None]:
     said = ibqueryerrors.parse_stderr(stderr)
     failures = said.failures
@@ -307,10 +316,15 @@ def _unread(
             ports[PortId(node.guid, failure.port)] = why
         else:
             unread[node.guid] = why
-    if said.sweep:
-        why = f"{len(said.sweep)} queries of the sweep of ibqueryerrors got no answer"
+    lost = [line for line in said.sweep if diags.route_of(line.text) not in silent]
+    if lost:
+        why = f"{len(lost)} queries of the sweep of ibqueryerrors got no answer"
         return unread, ports, why
-    strange = [line.text.strip() for line in said.other if is_noise(line.text)]
+    strange = [
+        line.text.strip()
+        for line in said.other
+        if diags.is_noise(line.text) and not diags.is_foreign(line.text)
+    ]
     if strange:
         why = f"ibqueryerrors warns of something that names no port: {strange[0][:200]}"
         return unread, ports, why

@@ -7,7 +7,7 @@ Each raw output is on disk before it is parsed (the transport records). A step t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ibaccept import commands
@@ -16,7 +16,7 @@ from ibaccept.observe.agreement import strangers
 from ibaccept.observe.counters import RawSweep, Sweep
 from ibaccept.observe.hosts import absent_gap, absent_hosts, choose, stats_of
 from ibaccept.observe.observer import Observer, version_of
-from ibaccept.observe.snapshot import Snapshot
+from ibaccept.observe.snapshot import Gap, Snapshot
 from ibaccept.observe.subnet import managers_of, tables_of
 from ibaccept.observe.topology import topology_of
 from ibaccept.site.inventory import Inventory, InventoryHost
@@ -93,6 +93,7 @@ def look(
             progress(f"waiting {rest:.0f} s for the window of {seconds:g} s to pass")
             sleep(rest)
         raws[seconds] = RawSweep.read(observer)
+    silent = silent_routes(topology.gaps)
     return Snapshot(
         observer=observer.host.name,
         inventory=inventory,
@@ -100,7 +101,7 @@ def look(
         fabric_seen=fabric,
         absent=tuple(absent_gap(host, topology.file) for host in absent),
         gaps=(*topology.gaps, *strangers(fabric, first.nodes(), tables, managers)),
-        sweeps={seconds: raw.sweep(fabric) for seconds, raw in raws.items()},
+        sweeps={seconds: raw.sweep(fabric, silent) for seconds, raw in raws.items()},
         managers_seen=managers,
         tables_seen=tables,
         tables_file=tables_file,
@@ -109,6 +110,11 @@ def look(
         warnings=(*observer.warnings, *observer.passed_over()),
         tools=tools,
     )
+
+
+def silent_routes(gaps: Iterable[Gap]) -> frozenset[tuple[int, ...]]:
+    """Directed routes to what is behind a port of a seen node and answered nothing."""
+    return frozenset(gap.route for gap in gaps if gap.at is not None and gap.route)
 
 
 def sweep_again(
@@ -121,4 +127,4 @@ def sweep_again(
     if snapshot.observer is None:
         return NotSeen("the error counters", "no observer can see the fabric")
     observer = Observer(transport, inventory.hosts[snapshot.observer], progress)
-    return RawSweep.read(observer).sweep(snapshot.fabric_seen)
+    return RawSweep.read(observer).sweep(snapshot.fabric_seen, silent_routes(snapshot.gaps))

@@ -66,12 +66,17 @@ class Gap:
         reason: why, a sentence.
         captures: what shows it.
         hint: what to do next, where it is another thing than after any gap.
+        at: the port of a seen node behind which nothing was seen, where that is all of the gap.
+        route: directed route of the query that got no answer, output ports hop by hop; empty
+            where none is known.
     """
 
     name: str
     reason: str
     captures: tuple[CaptureRef, ...] = ()
     hint: str = ""
+    at: PortId | None = None
+    route: tuple[int, ...] = ()
 
     def not_seen(self, hint: str) -> NotSeen:
         """The gap as the answer for what it hides; ``hint`` is what to do after any gap."""
@@ -155,6 +160,20 @@ class Snapshot:
             NotSeenError: they could not be read.
         """
         return seen(self.tables_seen)
+
+    @property
+    def open_gaps(self) -> tuple[Gap, ...]:
+        """Gaps that can hide a cable between nodes that were seen, or a way through others.
+
+        A cable whose two ends were seen is known from either end. So behind the only ports whose
+        peer is not known, all of one node, no seen node is cabled: what is there is in no route
+        between seen nodes. With such ports on several nodes it can be a cable between two of them,
+        or a switch with cables to all.
+        """
+        ports = {gap.at for gap in self.gaps}
+        if None in ports or len({port.guid for port in ports if port is not None}) > 1:
+            return self.gaps
+        return ()
 
     @cached_property
     def planned(self) -> Mapping[PlannedCable, PlacedCable]:

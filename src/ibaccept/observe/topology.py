@@ -76,10 +76,17 @@ def topology_of(observer: Observer) -> TopologySweep:
         gaps += _gaps(observer, result, fabric, topology.initiated_from)
     observer.warnings += internal_links(fabric)
     # A sentence of merge is a port or node that was not seen whole, or seen as two things.
-    gaps += [Gap(sentence, sentence, outputs) for sentence in sentences]
-    return TopologySweep(
-        fabric, tuple(_unique(gaps)), file_of(results[0]), _lines(fabric, info, file)
-    )
+    unread = {
+        port: said for port, said in assemble.unread_peers(fabric).items() if said in sentences
+    }
+    gaps += [
+        Gap(sentence, sentence, outputs)
+        for sentence in sentences
+        if sentence not in unread.values()
+    ]
+    lines = _lines(fabric, info, file)
+    gaps += [_stub(fabric, port, said, lines.get(port, outputs)) for port, said in unread.items()]
+    return TopologySweep(fabric, tuple(_unique(gaps)), file_of(results[0]), lines)
 
 
 def internal_links(fabric: Fabric) -> list[str]:
@@ -109,15 +116,22 @@ def _gaps(
         capture = CaptureRef(error_file_of(result), said.line, said.text)
         behind = _behind(fabric, start, said.route)
         if behind is not None:
-            name = f"the node behind {behind}"
-            found.append(Gap(name, f"{name} did not answer", (capture,)))
+            name = f"the node behind {fabric.port_name(behind)}"
+            port = fabric.port(behind)
+            at = behind if port is not None and port.remote is None else None
+            found.append(Gap(name, f"{name} did not answer", (capture,), at=at, route=said.route))
         else:
             reason = f"a query of the sweep failed: {said.message}"
             found.append(Gap(said.message, reason, (capture,)))
     return found
 
 
-def _behind(fabric: Fabric, start: Guid | None, route: Sequence[int]) -> str | None:
+def _stub(fabric: Fabric, port: PortId, said: str, captures: tuple[CaptureRef, ...]) -> Gap:
+    """The gap behind a port that is up and whose peer no tool could read."""
+    return Gap(f"the node behind {fabric.port_name(port)}", said, captures, at=port)
+
+
+def _behind(fabric: Fabric, start: Guid | None, route: Sequence[int]) -> PortId | None:
     """The port that a directed route ends at, ``0,1,25`` -> SwitchB/25; None for an unknown one."""
     if not route or start is None:
         return None
@@ -129,7 +143,7 @@ def _behind(fabric: Fabric, start: Guid | None, route: Sequence[int]) -> str | N
             return None
         guid = port.remote.guid
     here = PortId(guid, last)
-    return fabric.port_name(here) if fabric.port(here) is not None else None
+    return here if fabric.port(here) is not None else None
 
 
 def _unique(gaps: Sequence[Gap]) -> list[Gap]:

@@ -125,13 +125,18 @@ def error_lines(text: str) -> tuple[ErrorLine, ...]:
     for number, line in enumerate(text.splitlines(), 1):
         if not (words := line.strip()):
             continue
-        route = _ROUTE.search(words)
-        hops = () if route is None else tuple(map(int, route[1].split(",")[1:]))
+        hops = route_of(words)
         foreign = is_foreign(line)
         failed = not foreign and _TROUBLE.search(words) is not None
         message = _PROCESS.sub("", words)
         found.append(ErrorLine(number, words, message, failed, foreign, hops if failed else ()))
     return tuple(found)
+
+
+def route_of(text: str) -> tuple[int, ...]:
+    """Output ports of the directed route that a message names, without the leading 0."""
+    route = _ROUTE.search(text)
+    return () if route is None else tuple(map(int, route[1].split(",")[1:]))
 
 
 def is_error(line: str) -> bool:

@@ -197,6 +197,10 @@ _NAMED = re.compile(r"GUID (0x[0-9a-fA-F]+)")
 
 
 _ADDRESSED = re.compile(r"dport \((.+)\)")
+_DISCOVERY = re.compile(
+    r"\S*query_smp\.c:\d+; umad \((?P<at>DR path slid \d+; dlid \d+; [\d,]+) Attr 0x\w+:\w+\) .*"
+)
+"""libibnetdisc, which only looks for the switches: a node that did not answer it has no table."""
 
 
 def void_by_stderr(
@@ -222,6 +226,10 @@ def void_by_stderr(
         if is_foreign(line) or (not begun and is_banner(line)):
             continue
         begun = True
+        if discovery := _DISCOVERY.fullmatch(line.strip()):
+            if discovery["at"] in addresses:
+                doubts[addresses[discovery["at"]]] = line.strip()
+            continue
         named = {Guid.parse(text) for text in _NAMED.findall(line)}
         named |= {addresses[at] for at in _ADDRESSED.findall(line) if at in addresses}
         for guid in named & everyone or everyone:

@@ -8,6 +8,7 @@ import pytest
 from ibaccept.checks.routes import delivery
 from ibaccept.checks.routes.delivery import READ_AGAIN
 from ibaccept.checks.routes.kinds import Delivery
+from ibaccept.fabric.model import PortId
 from ibaccept.observe.snapshot import Gap
 from ibaccept.verdict import Different, Met, Outcome, judge
 from ibaccept.verdict.absence import NotSeen
@@ -144,6 +145,20 @@ def test_a_node_that_did_not_answer_is_an_error(line):
 
     assert said[gap.name] == NotSeen(ANY, gap.reason, READ_AGAIN)
     assert answer is Outcome.ERROR
+
+
+def test_a_silent_node_behind_one_port_is_in_no_pair_of_the_job(line, sides_of):
+    """All pairs lack those of that node; no route between the job's hosts leads there."""
+    port = PortId(line.guid("C"), 2)
+    gap = Gap("the node behind C/2", "the node behind C/2 did not answer", at=port)
+    snapshot = line.snapshot(gaps=(gap,))
+
+    every, _, _, of_all = judged(snapshot)
+    job, _, _, of_job = judged(snapshot, sides_of(snapshot, ["a"], ["b"]), every="job")
+
+    assert every[gap.name] == NotSeen(ANY, gap.reason, READ_AGAIN)
+    assert (of_all, of_job) == (Outcome.ERROR, Outcome.PASS)
+    assert job == {"delivery": Met(), "credit loops": Met()}
 
 
 def test_a_cabled_host_without_a_lid_is_in_no_pair_and_fails(line, sides_of):

@@ -10,7 +10,7 @@ from ibaccept.checks.routes import spread as spreading
 from ibaccept.checks.routes.delivery import READ_AGAIN
 from ibaccept.checks.routes.kinds import Balance, LidSpread
 from ibaccept.errors import InputError
-from ibaccept.fabric.model import Rate
+from ibaccept.fabric.model import PortId, Rate
 from ibaccept.fabric.units import Bandwidth
 from ibaccept.observe.snapshot import Gap
 from ibaccept.site.adaptive import AdaptiveRouting, FileSign
@@ -531,6 +531,17 @@ def test_a_node_that_did_not_answer_is_no_pass(pair, sides_of):
     _, said = judged(snapshot, sides_of(snapshot, CLIENTS, STORAGE))
 
     assert said == {"B -> A": Met(), gap.name: NotSeen(ANY, gap.reason, READ_AGAIN)}
+
+
+def test_a_silent_node_behind_one_port_takes_no_part_in_a_spread(pair, sides_of):
+    """It is no second end of a cable between the switches: those were seen."""
+    site = pair([21, 22, 23, 21, 22, 23])
+    gap = Gap("the node behind B/24", "it did not answer", at=PortId(site.guid("B"), 24))
+    snapshot = site.snapshot(gaps=(gap,))
+
+    _, said = judged(snapshot, sides_of(snapshot, CLIENTS, STORAGE))
+
+    assert said == {"B -> A": Met()}
 
 
 # -- several LIDs a port -------------------------------------------------------------------------

@@ -103,7 +103,9 @@ def route_aspects(snapshot: Snapshot, expected: Delivery, found: RoutesFound) ->
         lines = [line for port in found.without_lid for line in snapshot.lines.get(port, ())]
         aspects.append(Aspect("routes", WITHOUT_LID, captures=tuple(lines[:EXAMPLES])))
     whole = expected.every == "pair" and expected.absent == "refused"
-    return [*aspects, *snapshot.gaps, *(snapshot.absent if whole else ())]
+    # The job's hosts were all seen; of all pairs those of a host behind a gap are among them.
+    gaps = snapshot.gaps if expected.every == "pair" else snapshot.open_gaps
+    return [*aspects, *gaps, *(snapshot.absent if whole else ())]
 
 
 def _aspect(

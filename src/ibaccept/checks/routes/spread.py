@@ -252,7 +252,7 @@ def job_spread(
             )
         ]
         unknown = [aspect for found in counted for aspect in unknown_pairs(snapshot, found)]
-        items += [*unknown[:1], *snapshot.gaps]
+        items += [*unknown[:1], *snapshot.open_gaps]
     return JobSpread(
         *(snapshot, expected, tuple(counted), tuple(items), job.names, side.lids),
         *(side.towards, side.direction, adaptive, ceilings, job.notes),
