@@ -108,9 +108,9 @@ def test_the_line_that_decides(text, sign):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "nothing in it tells of adaptive routing"),
-        ("lmc 0\nsm_priority 15\n", "nothing in it tells of adaptive routing"),
-        ("# routing_engine ar_updn\n", "nothing in it tells of adaptive routing"),
+        ("", "nothing in it is about adaptive routing"),
+        ("lmc 0\nsm_priority 15\n", "nothing in it is about adaptive routing"),
+        ("# routing_engine ar_updn\n", "nothing in it is about adaptive routing"),
         ("START_AR_INFO\nNodeGUID,e\n0x1,1\n", "line 1: the section AR_INFO has no end"),
         ("START_AR_INFO\nNodeGUID,x\nEND_AR_INFO\n", "line 2: AR_INFO has no column 'e'"),
         ("START_AR_INFO\nNodeGUID,e\n0x1,N/A\nEND_AR_INFO\n", "line 3: not a row of AR_INFO"),

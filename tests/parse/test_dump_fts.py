@@ -108,7 +108,7 @@ def test_a_switch_without_a_table():
     assert not laid.known.any()
     assert set(laid.problems) == {
         "dump_fts printed no table of sw3 and 1 more, and does not say why: lines are "
-        "missing, and rows of one switch may stand under the header of another; read the tables "
+        "lost, and rows of one switch may stand under the header of another; read the tables "
         "again",
         "the table of sw3 was not read; read it with dump_fts -n or ibroute",
         "the table of sw4 was not read; read it with dump_fts -n or ibroute",

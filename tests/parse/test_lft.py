@@ -243,8 +243,8 @@ def test_missing_trailer_with_every_lid_read_is_complete():
 
 
 VOID = (
-    "table of SwitchB not usable: {}: lines are missing, and what is left may be rows of two "
-    "switches; read the tables again"
+    "table of SwitchB not usable: {}, so lines are lost and its rows may be those of two switches; "
+    "read the tables again"
 )
 
 
@@ -262,7 +262,7 @@ def test_rows_that_contradict_header_or_trailer_void_the_table(rows, trailer, re
     (table,) = ibroute.parse(section(rows, top=0xBB, trailer=trailer))
 
     assert (table.entries(), table.complete, table.above) == ({}, False, False)
-    assert table.problems[0] == VOID.format(reason)
+    assert table.problems == (VOID.format(reason),)
 
 
 @pytest.mark.parametrize(

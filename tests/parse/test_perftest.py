@@ -226,7 +226,7 @@ def test_accepted():
             render(MIB, 368_000, 0, 23179.0, 0.023179, unit="MB"),
             {},
             Refused(
-                "the unit is MiB/s, asked for was Gb/s",
+                "the unit is MiB/s, expected Gb/s",
                 "give both ends the same options, and each server a port of its own",
             ),
         ),
@@ -234,7 +234,7 @@ def test_accepted():
             render(MIB, 368_000, 0, 194.44, 0.023179),
             {"qps": 2},
             Refused(
-                "the number of queue pairs is 4, asked for was 2",
+                "the number of queue pairs is 4, expected 2",
                 "give both ends the same options, and each server a port of its own",
             ),
         ),
@@ -242,7 +242,7 @@ def test_accepted():
             render(MIB, 9, 0, 194.44, 0.023179, title="RDMA_Write Bidirectional BW Test"),
             {},
             Refused(
-                "the client measured both directions, which was not asked for",
+                "the client measured both directions, expected one direction",
                 "give both ends the same options, and each server a port of its own",
             ),
         ),

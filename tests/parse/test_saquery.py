@@ -16,7 +16,8 @@ READERS = {
 BROKEN = {
     "no-sm": (
         parse_sms,
-        ", line 1: the SA was not asked or did not answer: 'Query SA failed: Connection timed out'",
+        ", line 1: the query did not reach the SA, or the SA did not answer: "
+        "'Query SA failed: Connection timed out'",
     ),
     "cut-no-heading": (
         parse_sms,

@@ -5,7 +5,7 @@ Read by what they hold, not by their names:
 * ``opensm.conf``, also UFM's: ``routing_engine ar_updn`` (or ``routing_engine = ar_updn``). The
   engines of NVIDIA's OpenSM that begin with ``ar_`` and ``dfp`` are adaptive; so is any engine with
   the plug-in ``armgr``. Without an engine the default counts, which is another one in each version:
-  the file then tells nothing.
+  the file then says nothing.
 * OpenSM's log: ``... osm_ucast_mgr_process: ar_updn tables configured on all switches``; the last
   such line counts. ``AR Manager - Configuration cycle`` is the plug-in at work.
 * ibdiagnet's log: ``Adaptive Routing is enabled on 3 switches.``, and the same of hashed based
@@ -66,7 +66,7 @@ class Sign:
 
 
 def parse(text: str) -> Sign | None:
-    """The line of a file that decides; None where it is understood and tells nothing.
+    """The line of a file that decides; None where it is understood and says nothing.
 
     Raises:
         ParseError: nothing in the file is known, or a part of it is cut or not understood.
@@ -90,7 +90,7 @@ def parse(text: str) -> Sign | None:
         return _strongest(_configuration(lines))
     raise ParseError(
         TOOL,
-        "nothing in it tells of adaptive routing; give opensm.conf with its routing_engine, "
+        "nothing in it is about adaptive routing; give opensm.conf with its routing_engine, "
         "OpenSM's log, or ibdiagnet's log, db_csv or .far",
     )
 

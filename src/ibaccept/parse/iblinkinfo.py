@@ -69,7 +69,7 @@ class LinkRow:
         remote_port: port number on the peer; None where no peer was seen.
         remote_label: external port of the peer.
         remote_name: node description of the peer exactly as printed.
-        hints: ``Could be 12X``; what the tool thinks of the link, not what was ordered.
+        hints: ``Could be 12X``; the tool's opinion of the link, not the ordered rate.
         line: 1-based line number.
         text: the raw line.
     """

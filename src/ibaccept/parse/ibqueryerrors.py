@@ -161,7 +161,7 @@ class PmaFailure:
     Attributes:
         query: ``classportinfo``, ``IB_GSI_PORT_COUNTERS`` or ``IB_GSI_PORT_COUNTERS_EXT``.
         name: node description.
-        lid: LID that was asked: the switch's, or the CA port's.
+        lid: LID of the query: the switch's, or the CA port's.
         port: port number; 255 = all ports of the node; 0 for the ClassPortInfo of a switch.
     """
 

@@ -174,10 +174,11 @@ def _table(
         contradiction = contradiction or "the trailer is missing"
     if contradiction is None:
         return table
-    return table.voided(
-        f"table of {table.label} not usable: {contradiction}: lines are missing, and what is left "
-        "may be rows of two switches; read the tables again"
+    why = (
+        f"table of {table.label} not usable: {contradiction}, so lines are lost and its rows may be "
+        "those of two switches; read the tables again"
     )
+    return replace(table.voided(why), problems=(why,))
 
 
 def _contradiction(head: SectionHead, rows: Section, trailer: int | None) -> str | None:

@@ -169,7 +169,7 @@ class _Run:
         aggregate = _aggregate(self.settings)
         moved = aggregate if self.moved is None else self.moved
         if self.moved is not None and sum(map(len, self.rows.values())) > 1:
-            moved = None  # of which of the rows is not told
+            moved = None  # of which row is not known
         results = {name: _result(name, self, moved) for name in found}
         return IorRun(
             self.version,

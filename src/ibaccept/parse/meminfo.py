@@ -66,7 +66,7 @@ def parse(text: str) -> MemInfo:
         return value * _KIB
 
     if not size("MemTotal"):
-        raise ParseError(TOOL, "MemTotal is 0, so no cache can be told from it")
+        raise ParseError(TOOL, "MemTotal is 0, so the size of the page cache is not known")
     pages = rows.get("HugePages_Total", (0, False))[0]
     return MemInfo(
         size("MemTotal"),

@@ -61,7 +61,7 @@ class CounterBlock:
 
     Attributes:
         kind: ``basic``, ``extended``, or the header's own word (``PortRcvErrorDetails``).
-        lid: LID that was asked; None where the header shows a directed route.
+        lid: LID of the query; None where the header shows a directed route.
         port: port number; 255 = all ports of the node summed.
         cap_mask: CapMask of the header; None where the version does not print it.
         cap_mask2: CapMask2 of an extended header.

@@ -78,7 +78,7 @@ def parse(text: str) -> tuple[Each, ...]:
 
 
 def _step(time: str) -> float:
-    """By so much a time can be later than it reads."""
+    """Seconds by which a time can be later than printed."""
     return 0.0 if time.partition(".")[2] else 1.0
 
 

@@ -74,7 +74,7 @@ class SaSm:
         kind: ``PortInfoRecord`` (LID only) or ``SMInfoRecord`` (which can be stale).
         section: ``IsSM`` or ``IsSMdisabled``; None where no heading was printed.
         state: 0 not active, 1 discovering, 2 standby, 3 master.
-        master_lid: LID of the master as that port was told.
+        master_lid: LID of the master, as that port has it.
     """
 
     lid: Lid
@@ -163,7 +163,12 @@ def _check_sa(text: str) -> None:
                 text=line,
             )
         if is_error(line) or line.startswith("Query SA failed"):
-            raise ParseError(TOOL, "the SA was not asked or did not answer", line=number, text=line)
+            raise ParseError(
+                TOOL,
+                "the query did not reach the SA, or the SA did not answer",
+                line=number,
+                text=line,
+            )
 
 
 def parse_sms(text: str) -> tuple[SaSm, ...]:
@@ -296,7 +301,7 @@ def _lid(record: Record, key: str) -> Lid:
 
 
 def _master(record: Record) -> Lid | None:
-    """LID of the master, None where the port was told of none."""
+    """LID of the master, None where the port has none."""
     return _lid(record, "master_sm_base_lid") if _number(record, "master_sm_base_lid") else None
 
 

@@ -66,7 +66,7 @@ def parse(text: str) -> SmInfo:
     """Read the one line of an output.
 
     Raises:
-        NoAnswerError: the tool says that nobody answered.
+        NoAnswerError: the tool says that no subnet manager answered.
         ParseError: anything else that is not exactly one such line.
     """
     failed = _FAILED.search(text)

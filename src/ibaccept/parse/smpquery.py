@@ -48,8 +48,8 @@ class PortInfo:
     """PortInfo of one port.
 
     Attributes:
-        asked: LID that was asked; None for a directed route.
-        port: port number that was asked.
+        asked: LID of the query; None for a directed route.
+        port: port number of the query.
         lid: base LID; None for 0 (a switch's external ports own none).
         state: None for a word this version does not know.
         rate: active width and speed; None when down, or where the tool could not name them (a

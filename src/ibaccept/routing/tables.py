@@ -302,8 +302,8 @@ def _doubted(cabling: CablingArrays, tables: tuple[SwitchTable, ...]) -> tuple[S
     more = f" and {len(missing) - 1} more" if missing[1:] else ""
     why = (
         f"{DUMP} printed no table of {cabling.node_name(missing[0])}{more}, and does not say why: "
-        "lines are missing, and rows of one switch may stand under the header of another; read "
-        "the tables again"
+        "lines are lost, and rows of one switch may stand under the header of another; read the "
+        "tables again"
     )
     return tuple(table.voided(why) if table.tool == DUMP else table for table in tables)
 

@@ -18,8 +18,8 @@ LARGEST_COUNT = (1 << 32) - 1
 """perftest counts iterations in 32 bits."""
 
 _WINDOW = 0.2
-"""By so much the measured window may differ from the one asked for; soft-RoCE in an emulated, busy
-machine stays within 0.08."""
+"""Allowed difference of the measured window from that of ``-D``, as a share of it; soft-RoCE in an
+emulated, busy machine stays within 0.08."""
 
 _LEAST_PART = 0.1
 """With ``-b``: share of the sum that one direction has at least."""
@@ -37,7 +37,7 @@ class Refused:
     """Why there is no measurement.
 
     Attributes:
-        reason: what was not seen.
+        reason: what was not measured.
         hint: what to do next.
     """
 
@@ -46,7 +46,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Run:
     tool: str | None
     message: int
     duration: float | None
@@ -75,27 +75,27 @@ def accept(
         test: what the client printed to stdout.
         exit_code: of the client; None where a signal ended it or it was lost.
         stderr: of the client.
-        message: bytes asked for (``-s``).
-        duration: seconds asked for (``-D``); None for a run of a number of iterations (``-n``).
+        message: bytes of a message (``-s``).
+        duration: seconds of the run (``-D``); None for a run of a number of iterations (``-n``).
         tool: ``ib_write_bw`` or ``ib_read_bw``; None = any.
         unit: ``Gb/s`` where ``--report_gbits`` was given, None = any.
-        qps: queue pairs asked for (``-q``), None = any.
+        qps: queue pairs (``-q``), None = any.
         link_type: ``IB``, or None where RoCE will do.
         bidirectional: ``-b`` was given.
     """
-    asked = _Asked(tool, message, duration, unit, qps, link_type, bidirectional)
+    run = _Run(tool, message, duration, unit, qps, link_type, bidirectional)
     if refused := _ended(exit_code, stderr):
         return refused
-    if refused := _other_test(test, asked):
+    if refused := _other_test(test, run):
         return refused
     if len(test.rows) != 1:
         count = "no row" if not test.rows else f"{len(test.rows)} rows"
         return Refused(
-            f"the client printed {count}, one was asked for",
+            f"the client printed {count}, expected one",
             "run one message size a time, without -a, and keep client and server output apart",
         )
     row = test.rows[0]
-    return _implausible(row, asked) or row
+    return _implausible(row, run) or row
 
 
 def is_port_taken(text: str) -> bool:
@@ -127,39 +127,38 @@ def _ended(exit_code: int | None, stderr: str) -> Refused | None:
     return None
 
 
-def _other_test(test: BandwidthTest, asked: _Asked) -> Refused | None:
-    """Another test than the one asked for: what the head says against the options given."""
+def _other_test(test: BandwidthTest, run: _Run) -> Refused | None:
+    """Another test than expected: what the head says against the options given."""
     hint = "give both ends the same options, and each server a port of its own"
     pairs = (
-        ("the test is", test.tool, asked.tool),
-        ("the number of queue pairs is", test.qps, asked.qps),
-        ("the unit is", test.unit, asked.unit),
+        ("the test is", test.tool, run.tool),
+        ("the number of queue pairs is", test.qps, run.qps),
+        ("the unit is", test.unit, run.unit),
     )
     if test.server:
         return Refused("this is what a server printed", "take the row of the client")
     for words, seen, wanted in pairs:
         if wanted is not None and seen != wanted:
             shown = "not printed" if seen is None else seen
-            return Refused(f"{words} {shown}, asked for was {wanted}", hint)
-    if test.bidirectional != asked.bidirectional:
-        directions = "both directions" if test.bidirectional else "one direction"
-        return Refused(f"the client measured {directions}, which was not asked for", hint)
-    if asked.link_type is not None and test.link_type != asked.link_type:
+            return Refused(f"{words} {shown}, expected {wanted}", hint)
+    if test.bidirectional != run.bidirectional:
+        both, one = "both directions", "one direction"
+        found, expected = (both, one) if test.bidirectional else (one, both)
+        return Refused(f"the client measured {found}, expected {expected}", hint)
+    if run.link_type is not None and test.link_type != run.link_type:
         shown = "not printed" if test.link_type is None else test.link_type
         return Refused(
-            f"the link type is {shown}, not {asked.link_type}",
+            f"the link type is {shown}, not {run.link_type}",
             "name the InfiniBand device with -d (ib_hca in the inventory)",
         )
     return None
 
 
-def _implausible(row: BandwidthRow, asked: _Asked) -> Refused | None:
-    """A row that cannot be the result of the run asked for."""
+def _implausible(row: BandwidthRow, run: _Run) -> Refused | None:
+    """A row that cannot be the result of this run."""
     hint = "give both ends the same options, and run it again"
-    if row.message_bytes != asked.message:
-        return Refused(
-            f"the row is of {row.message_bytes} byte messages, not {asked.message}", hint
-        )
+    if row.message_bytes != run.message:
+        return Refused(f"the row is of {row.message_bytes} byte messages, not {run.message}", hint)
     if row.iterations == 0:
         return Refused(
             "no message was completed inside the measured window, so nothing was measured",
@@ -178,17 +177,17 @@ def _implausible(row: BandwidthRow, asked: _Asked) -> Refused | None:
             f"{rate:.2f} Gb/s, but the average printed is {row.average_gbps:.2f} Gb/s",
             hint,
         )
-    return _other_length(row, asked)
+    return _other_length(row, run)
 
 
-def _other_length(row: BandwidthRow, asked: _Asked) -> Refused | None:
+def _other_length(row: BandwidthRow, run: _Run) -> Refused | None:
     """A run of another length: peaks are measured by ``-n`` only, and ``-D`` fixes the window.
 
     ``iterations`` are those of the window, and the average is over its length as it was timed, so
     both together give that length. It is ``D - 2 * margin``, with a margin of a quarter of ``D`` in
     whole seconds (``force_dependecies`` of perftest_parameters.c).
     """
-    if asked.duration is None:
+    if run.duration is None:
         return None
     hint = "give both ends the same -D, and neither of them -n"
     if row.peak_gbps is not None:
@@ -197,14 +196,14 @@ def _other_length(row: BandwidthRow, asked: _Asked) -> Refused | None:
     shortest = moved / (row.average_gbps + row.rounding_gbps)
     slowest = row.average_gbps - row.rounding_gbps
     longest = moved / slowest if slowest > 0 else math.inf
-    window = asked.duration - 2 * (asked.duration // 4)
+    window = run.duration - 2 * (run.duration // 4)
     # the average is of both directions, the iterations are of one, whose part is not printed
-    least, most = (_LEAST_PART, 1.0) if asked.bidirectional else (1.0, 1.0)
+    least, most = (_LEAST_PART, 1.0) if run.bidirectional else (1.0, 1.0)
     if longest < window * least * (1 - _WINDOW) or shortest > window * most * (1 + _WINDOW):
         seconds = moved / row.average_gbps
         return Refused(
             f"{row.iterations} messages at that rate take {seconds:.3g} s, "
-            f"but a run of {asked.duration:g} s measures {window:g} s of it",
+            f"but a run of {run.duration:g} s measures {window:g} s of it",
             hint,
         )
     return None

@@ -1,4 +1,4 @@
-"""What a bandwidth test of perftest gave, whichever way it was written down."""
+"""The rows and settings of a bandwidth test of perftest."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class BandwidthTest:
         tool: ``ib_write_bw`` by the title; None where the title is missing or another.
         title: as printed: ``RDMA_Write Bidirectional BW Test``.
         rows: as printed, one a message size; none where only the header came.
-        unit: unit of the table's header (of JSON: told by the rows); None without a header.
+        unit: unit of the table's header; None without a header.
         bidirectional: BW is the sum of both directions.
         device: ``mlx5_0``.
         qps: number of queue pairs.
