@@ -175,8 +175,8 @@ def _table(
     if contradiction is None:
         return table
     why = (
-        f"table of {table.label} not usable: {contradiction}, so lines are lost and its rows may be "
-        "those of two switches; read the tables again"
+        f"table of {table.label} not usable: {contradiction}, so lines are lost and its rows may "
+        "be those of two switches; read the tables again"
     )
     return replace(table.voided(why), problems=(why,))
 
