@@ -732,7 +732,7 @@ def test_subnet_files_that_tell_nothing_known_are_refused(tmp_path: Path):
 
     assert str(caught.value).splitlines() == [
         f"e.yaml:3: subnet_files: {tmp_path}/no.conf cannot be read: No such file or directory",
-        "e.yaml:3: subnet_files: x.log: subnet file output: nothing in it tells of adaptive "
+        "e.yaml:3: subnet_files: x.log: subnet file output: nothing in it is about adaptive "
         "routing; give opensm.conf with its routing_engine, OpenSM's log, or ibdiagnet's log, "
         "db_csv or .far",
         "e.yaml:3: subnet_files: x.log is there twice",

@@ -180,7 +180,7 @@ def test_a_switch_that_dump_fts_lacks_has_unknown_routes(gaps):
 
     assert reasons == []
     assert snapshot.routes.problems == (
-        "dump_fts printed no table of SwitchB, and does not say why: lines are missing, and rows "
+        "dump_fts printed no table of SwitchB, and does not say why: lines are lost, and rows "
         "of one switch may stand under the header of another; read the tables again",
         "the table of SwitchB was not read; read it with dump_fts -n or ibroute",
     )
