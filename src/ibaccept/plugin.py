@@ -24,7 +24,7 @@ from ibaccept.fabric.harmless import clean
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.report.allure import VerdictResults, labels
 from ibaccept.report.meta import RunMeta
-from ibaccept.report.terminal import Told, closing_lines, failure_text
+from ibaccept.report.terminal import AlreadyShown, closing_lines, failure_text
 from ibaccept.report.writer import write_all
 from ibaccept.run.inputs import Inputs
 from ibaccept.run.items import Entry
@@ -77,7 +77,7 @@ def _given(config: pytest.Config) -> Given:
 
 
 def _start_lab(name: str, backend: str) -> RunningLab:
-    from ibaccept.lab import Lab  # noqa: PLC0415 - only where a lab is asked for
+    from ibaccept.lab import Lab  # noqa: PLC0415 - only where a lab is requested
 
     return Lab.start(name, backend=backend)
 
@@ -114,7 +114,7 @@ def _worker(config: pytest.Config) -> dict[str, Any] | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse bad input, start a lab where one is asked for, make the run's folder."""
+    """Refuse bad input, start a lab where one is requested, make the run's folder."""
     if not _is_active(config):
         return
     try:
@@ -218,8 +218,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if expected.is_under_load:
             marks.append(pytest.mark.xdist_group("load"))
             if not run.info.load:
-                asked = run.replay is not None and bool(option(metafunc.config, "load"))
-                marks.append(pytest.mark.skip(reason=NO_LOAD_THEN if asked else NEEDS_LOAD))
+                requested = run.replay is not None and bool(option(metafunc.config, "load"))
+                marks.append(pytest.mark.skip(reason=NO_LOAD_THEN if requested else NEEDS_LOAD))
         for cable in run.inputs.items(expected):
             entry = Entry(
                 expected,
@@ -423,7 +423,7 @@ class _Collector:
 
     def __init__(self, run: Session) -> None:
         self.run = run
-        self.told = Told()
+        self.shown = AlreadyShown()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -432,7 +432,7 @@ class _Collector:
                 verdict = VERDICT.validate_python(json.loads(str(text)), strict=False)
                 self.run.verdicts.append(verdict)
                 if report.failed and isinstance(report.longrepr, str):
-                    report.longrepr = failure_text(verdict, 100, heading=False, told=self.told)
+                    report.longrepr = failure_text(verdict, 100, heading=False, already=self.shown)
             elif name == META_PROPERTY and text != "{}":
                 self.run.meta = json.loads(str(text))
         if report.when == "setup" and report.skipped and "[" in report.nodeid:

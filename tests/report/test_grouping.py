@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ibaccept.report.grouping import group
-from ibaccept.report.terminal import Told, failure_text
+from ibaccept.report.terminal import AlreadyShown, failure_text
 from ibaccept.verdict import Finding, Subject
 
 
@@ -100,10 +100,10 @@ def test_a_later_entry_refers_to_the_cause(not_judged):
     silent = "core-3 is not in the fabric; {end} is not in the fabric"
     cables = tuple(cable("core-3", number, silent) for number in range(1, 14))
     first = replace(not_judged, id="all-cabled", findings=cables)
-    before = Told()
+    before = AlreadyShown()
 
-    whole = failure_text(first, 100, told=before).splitlines()
-    later = failure_text(replace(first, id="hosts"), 100, told=before).splitlines()
+    whole = failure_text(first, 100, already=before).splitlines()
+    later = failure_text(replace(first, id="hosts"), 100, already=before).splitlines()
     assert whole[-2:] == [
         "  core-3, 13 cables: expected the cable, not seen: core-3 is not in the fabric; its other "
         "end is not in the fabric:",

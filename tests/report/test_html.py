@@ -67,7 +67,7 @@ def test_every_word_of_a_run(verdicts, meta, not_run):
         *("all 5", "failed 1", "not judged 1", "waived 1", "not run 1", "passed 1"),
         *("failed", "2 of 96 inter-switch links are not 4X HDR"),
         *("isl-4x-hdr", "· 96 of 96 judged"),
-        "Asked because: spine ordered as HDR",
+        "Because: spine ordered as HDR",
         "link-rate · expectations.yaml:9 · tests_fabric/test_links.py::test_link_rate[isl-4x-hdr]",
         "expected 4X HDR, found 4X EDR (1)",
         "leaf01/2 - spine01/2",
@@ -101,7 +101,7 @@ def test_every_word_of_a_run(verdicts, meta, not_run):
         "0x0002c90300000001/17 - 0x3/9",
         *("passed", "1 of 1 masters runs on a host"),
         *("one-sm", "· 1 of 1 judged"),
-        "Asked because: embedded SMs hide routing options",
+        "Because: embedded SMs hide routing options",
         "subnet-manager · expectations.yaml:7 · "
         "tests_fabric/test_subnet.py::test_subnet_manager[one-sm]",
         "Subnet managers",

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ibaccept.report import Answer, Counts, NotRun, Result, closing_lines, failure_text, overall
-from ibaccept.report.terminal import Told
+from ibaccept.report.terminal import AlreadyShown
 from ibaccept.verdict import Coverage, Finding, Outcome, Subject, Table, Verdict
 from ibaccept.verdict.evidence import CaptureRef, Counter, CounterState, RouteRef
 
@@ -300,15 +300,15 @@ def test_closing_lines_in_colour(meta):
 
 
 def test_what_was_shown_of_another_entry_is_not_shown_again(passed):
-    told = Told()
-    first = failure_text(passed, 80, told=told)
+    already = AlreadyShown()
+    first = failure_text(passed, 80, already=already)
     more = Table("More", ("x",), (("1",),))
     other = replace(
         passed, id="two-sms", tables=(*passed.tables, more), notes=(*passed.notes, "Another.")
     )
 
     assert first == failure_text(passed, 80)
-    assert failure_text(other, 80, told=told).splitlines()[3:] == [
+    assert failure_text(other, 80, already=already).splitlines()[3:] == [
         "  Subnet managers: as under one-sm",
         "  More:",
         "    x",
@@ -317,7 +317,7 @@ def test_what_was_shown_of_another_entry_is_not_shown_again(passed):
         "note: 1 note as under one-sm",
     ]
     third = replace(other, id="three-sms")
-    assert failure_text(third, 80, told=told).splitlines()[3:] == [
+    assert failure_text(third, 80, already=already).splitlines()[3:] == [
         "  Subnet managers: as under one-sm",
         "  More: as under two-sms",
         "note: 1 note as under one-sm",

@@ -67,7 +67,7 @@ def _keep(name: str, backend: str, folder: Path | None) -> NoReturn:
 
 
 class _EndedError(BaseException):
-    """A signal asked for the end; not an ``Exception``, so that nothing swallows it."""
+    """A signal that ends the lab arrived; not an ``Exception``, so that nothing swallows it."""
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

@@ -18,7 +18,7 @@ USER = "ibaccept"
 def commands(options: argparse.Namespace) -> int:
     """Print every command, or a sudoers file."""
     if options.sudoers:
-        from ibaccept.cli.sudoers import FOLDER, sudoers  # noqa: PLC0415 - only where asked for
+        from ibaccept.cli.sudoers import FOLDER, sudoers  # noqa: PLC0415 - only for --sudoers
 
         text = sudoers(
             options.user or USER,

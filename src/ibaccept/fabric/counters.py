@@ -138,7 +138,7 @@ def unmeasured(
 
     Args:
         names: counters as printed (today's names).
-        cap_mask: CapMask of the port's ClassPortInfo; None = not known, nothing can be said.
+        cap_mask: CapMask of the port's ClassPortInfo; None = not known, so none is returned.
         cap_mask2: CapMask2; None for the basic set, and from versions that do not print it.
         extended: read from the extended set.
     """

@@ -128,14 +128,14 @@ class _Ends:
 
     def counters(self, wait: Growth | None) -> tuple[Counter, ...]:
         """Both ends' data counters, and what the sender waited."""
-        told = (
+        rows = (
             (XMIT, self.names[0], self.own),
             (RCV, self.names[1], self.theirs),
             (WAIT, self.names[0], wait),
         )
         return tuple(
             _counter(name, port, grown)
-            for name, port, grown in told
+            for name, port, grown in rows
             if grown is not None and grown.readings
         )
 

@@ -213,7 +213,7 @@ def _finish(block: _Block) -> CounterBlock:
     lid = _LID.match(header["who"])
     try:
         port = bounded(header["port"], PORTS, "a port number")
-        asked = None if lid is None else _lid(lid)
+        queried = None if lid is None else _lid(lid)
     except ValueError as error:
         raise ParseError(TOOL, str(error), line=block.line, text=block.text) from None
     cap = None if header["cap"] is None else int(header["cap"], 16)
@@ -251,7 +251,7 @@ def _finish(block: _Block) -> CounterBlock:
         )
     return CounterBlock(
         kind,
-        asked,
+        queried,
         port,
         cap,
         cap2,

@@ -78,7 +78,7 @@ class _Paint:
 
 
 @dataclass
-class Told:
+class AlreadyShown:
     """Tables, notes and causes that were shown already, with the entry they were shown under.
 
     Entries about one load run share its tables, figures and diagnosis, and a switch that does not
@@ -114,7 +114,7 @@ def failure_text(
     *,
     colour: bool = False,
     heading: bool = True,
-    told: Told | None = None,
+    already: AlreadyShown | None = None,
 ) -> str:
     """The verdict as the terminal shows it.
 
@@ -123,7 +123,7 @@ def failure_text(
         width: columns; only the source at the right of the sentence depends on it.
         colour: put ANSI colours in.
         heading: begin with ``FAILED <nodeid>``.
-        told: what was shown of other entries, not to be shown again; this one is added.
+        already: what was shown under other entries and is not repeated; this one is added.
 
     Returns:
         Lines without a newline at the end.
@@ -143,10 +143,10 @@ def failure_text(
             f"not believed: recorded as {verdict.outcome} without bearing it out; "
             "run this entry again, and report the suite if it stays"
         )
-    told = Told() if told is None else told
+    already = AlreadyShown() if already is None else already
     groups = group(verdict.findings)
     for shown in groups[:GROUPS]:
-        before = told.causes.setdefault(shown.cause, verdict.id) if shown.cause else verdict.id
+        before = already.causes.setdefault(shown.cause, verdict.id) if shown.cause else verdict.id
         if before != verdict.id:
             text = f"{shown.cause}, {count(shown.size)} cables not judged:"
             lines.append(f"  {paint(text, shown.outcome)} as under {clean(before)}")
@@ -155,12 +155,12 @@ def failure_text(
     if len(groups) > GROUPS:
         more = sum(hidden.size for hidden in groups[GROUPS:])
         lines.append(f"  ... {and_more(more, 'that differ otherwise')}, {ELSEWHERE}")
-    for table, before in told.fresh_tables(verdict):
+    for table, before in already.fresh_tables(verdict):
         if before:
             lines.append(f"  {paint(f'{clean(table.title)}:', 'strong')} as under {clean(before)}")
         else:
             lines += _table(table, paint)
-    lines += [f"note: {clean(note)}" for note in told.fresh_notes(verdict)]
+    lines += [f"note: {clean(note)}" for note in already.fresh_notes(verdict)]
     return "\n".join(lines)
 
 

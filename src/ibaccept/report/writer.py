@@ -24,7 +24,7 @@ def write_atomic(path: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
             stream.write(text)
-        # mkstemp makes files for their owner alone; a report is for whoever may read the folder.
+        # mkstemp makes files for their owner alone; a report follows the umask.
         Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(path)
     except BaseException:
@@ -64,8 +64,8 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
 def point_latest(run_dir: Path) -> None:
     """Make ``latest`` beside the run's folder a relative link to it.
 
-    The run whose reports were written last is the latest. Its name says what the clock of its
-    machine said, which may have been wrong, so names are not compared.
+    The run whose reports were written last is the latest. Names are not compared: they hold
+    the time of their machine's clock, which may have been wrong.
 
     Raises:
         IbacceptError: ``latest`` is no link, or the file system has none.

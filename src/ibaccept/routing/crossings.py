@@ -49,7 +49,7 @@ def crossings(routes: Routes, sources: Ints, dlids: Ints) -> Crossings:
         dlids: destination LID of each pair.
 
     Raises:
-        InputError: a LID nobody owns, or a pair within one port.
+        InputError: a LID without a port, or a pair within one port.
     """
     owner = routes.cabling.owner
     _require_owned(owner, dlids)
@@ -69,7 +69,7 @@ def crossings(routes: Routes, sources: Ints, dlids: Ints) -> Crossings:
         at, row = start[pair], row[pair]
         end[pair] = tree.end[row, at]
         while pair.size:
-            # Whoever is delivered from here on reaches the end of its tree.
+            # A pair delivered from here on reaches the end of its tree.
             going = (at < tree.next.shape[1]) & (end[pair] == DELIVERED)
             pair, row, at = pair[going], row[going], at[going]
             found.append((pair, at, tree.port[row, at].astype(np.int64)))
@@ -113,7 +113,7 @@ def over(
         pair.
 
     Raises:
-        InputError: a LID nobody owns.
+        InputError: a LID without a port.
     """
     number = routes.cabling.number.get(port.guid)
     owner = routes.cabling.owner

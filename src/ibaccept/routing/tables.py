@@ -147,7 +147,7 @@ class CablingArrays:
 
     @cached_property
     def owner(self) -> Ints:
-        """Endpoint of every LID, int32; -1 for a LID nobody owns."""
+        """Endpoint of every LID, int32; -1 for a LID without a port."""
         top = max((end.lids[-1] for end in self.endpoints if end.lids), default=0)
         owner = np.full(top + 1, -1, dtype=np.int32)
         for index, end in enumerate(self.endpoints):

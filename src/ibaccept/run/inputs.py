@@ -201,9 +201,9 @@ class Inputs:
             for side in (self.job.clients, self.job.storage)
         ]
         names = dict.fromkeys(host.name for side in sides for host in side)
-        asked = {name: snapshot.hosts[name] for name in names if name in snapshot.hosts}
-        stats = {name: stat for name, stat in asked.items() if not isinstance(stat, NotSeen)}
-        silent = tuple(stat.reason for stat in asked.values() if isinstance(stat, NotSeen))
+        queried = {name: snapshot.hosts[name] for name in names if name in snapshot.hosts}
+        stats = {name: stat for name, stat in queried.items() if not isinstance(stat, NotSeen)}
+        silent = tuple(stat.reason for stat in queried.values() if isinstance(stat, NotSeen))
         try:
             clients, storage = (lids_of(snapshot.fabric, side, stats) for side in sides)
         except InputError as error:

@@ -102,7 +102,7 @@ def _floor(value: units.Bandwidth) -> units.Bandwidth:
 
 
 Tolerance = Annotated[Percent, AfterValidator(_tolerance), _schema(r"^\d{1,2}(\.\d+)?\s*%$", "5%")]
-"""By so much a value may be less than another: below 100%, or nothing could miss it."""
+"""Allowed shortfall of a value against another; below 100%, or no value could fall short."""
 Share = Annotated[
     Percent, AfterValidator(_share), _schema(r"^(100(\.0+)?|\d{1,2}(\.\d+)?)\s*%$", "90%")
 ]

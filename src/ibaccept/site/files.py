@@ -43,7 +43,7 @@ class SiteFiles:
 
 
 def own_file(run_dir: Path, name: str) -> Path:
-    """A file of a run's folder, which somebody else may have made.
+    """A file of a run's folder, which may come from another machine.
 
     Args:
         run_dir: the folder.

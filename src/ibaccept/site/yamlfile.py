@@ -106,8 +106,8 @@ def loads(text: str, *, name: str, foreign_tags: bool = False) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark is not None else 1
-        said = " ".join(part for part in (error.context, error.problem) if part)
-        raise InputError(f"{name}:{line}: is not YAML: {said}") from None
+        stated = " ".join(part for part in (error.context, error.problem) if part)
+        raise InputError(f"{name}:{line}: is not YAML: {stated}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InputError(

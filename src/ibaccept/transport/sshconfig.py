@@ -101,8 +101,8 @@ def _ask_ssh(ssh: str, host: Host, target: str, config: Path | None) -> Mapping[
             host.name, "resolve", f"'ssh -G {target}' did not end; see 'Match exec' in ssh_config"
         ) from None
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip()
-        raise TransportError(host.name, "resolve", f"'ssh -G {target}' failed: {said}")
+        printed = done.stderr.decode("utf-8", "replace").strip()
+        raise TransportError(host.name, "resolve", f"'ssh -G {target}' failed: {printed}")
     options: dict[str, list[str]] = {}
     for line in done.stdout.decode("utf-8", "replace").splitlines():
         key, _, value = line.partition(" ")

@@ -102,11 +102,11 @@ class _Reader:
             )
         self.close()
         if not self.nodes:
-            said = reasons(warning.text for warning in self.warnings)
+            printed = reasons(warning.text for warning in self.warnings)
             raise ParseError(
                 TOOL,
                 "no node was printed, so no fabric was seen; run it by hand on the observer and "
-                "look at its error text" + (f" (it said: {said})" if said else ""),
+                "look at its error text" + (f" (it printed: {printed})" if printed else ""),
             )
         refuse_contradictions(self.nodes)
         return Topology(tuple(self.nodes), self.initiated, tuple(self.warnings))

@@ -128,7 +128,7 @@ def make_row(words: list[str], unit: Unit, line: int | None) -> BandwidthRow:
 
 
 def _half_digit(number: str) -> float:
-    """Half of the last digit printed: by so much the value can be away from the text."""
+    """Half of the last digit printed: how far the value can be from the text."""
     return 0.5 * 10.0 ** -len(number.partition(".")[2])
 
 
