@@ -357,8 +357,8 @@ def test_a_waiver_for_a_cable_that_nobody_planned_is_refused(judge):
 
     assert (ran.code, ran.errors.strip()) == (
         4,
-        "ERROR: expectations.yaml:7: the waiver RMA-1 names 'SwitchC/1', which is none of the "
-        "planned cables of isl-4x-hdr",
+        "ERROR: expectations.yaml:7: isl-4x-hdr: the waiver RMA-1 names 'SwitchC/1', which is "
+        "none of the planned cables of isl-4x-hdr",
     )
 
 
