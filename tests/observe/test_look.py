@@ -363,7 +363,7 @@ def test_one_silent_node_hides_neither_counters_nor_tables(seen):
 def test_a_line_that_tells_of_no_trouble_is_a_warning(seen):
     snapshot, _ = seen({"iblinkinfo --line": result(golden("iblinkinfo"), b"[7] hello\n")})
 
-    assert (snapshot.gaps, snapshot.warnings) == ((), ("iblinkinfo said: hello",))
+    assert (snapshot.gaps, snapshot.warnings) == ((), ("iblinkinfo reported: hello",))
 
 
 def test_hosts_are_asked_for_their_own_lids(seen):

@@ -63,7 +63,7 @@ def test_the_sa_gives_the_row_of_every_switch():
     assert [(t.complete, int(t.ports[64]), t.problems) for t in tables] == [(True, 17, ())] * 4
 
 
-def test_a_silent_sa_leaves_the_lid_unknown_and_is_asked_three_times_only():
+def test_a_silent_sa_leaves_the_lid_unknown_and_is_queried_three_times_only():
     tables, sent = read(lambda _lid: None, count=4)
 
     assert sent == [f"saquery LFTR {lid}/1" for lid in (100, 101, 102)]
@@ -73,12 +73,12 @@ def test_a_silent_sa_leaves_the_lid_unknown_and_is_asked_three_times_only():
     assert [t.problems for t in tables] == [
         *(
             (
-                f"{HOLE.format(name)}: asked, and mgmt01: saquery LFTR {lid}/1 ended with exit "
-                "code 110: Query SA failed: Connection timed out",
+                f"{HOLE.format(name)}: SA query failed: mgmt01: saquery LFTR {lid}/1 ended with "
+                "exit code 110: Query SA failed: Connection timed out",
             )
             for name, lid in (("leaf02", 100), ("spine02", 101), ("spine01", 102))
         ),
-        (f"{HOLE.format('leaf01')}: not asked, as it gave no answer for 3 other switches",),
+        (f"{HOLE.format('leaf01')}: not queried, as the SA gave no answer for 3 other switches",),
     ]
 
 

@@ -117,7 +117,7 @@ class CountUp(ScenarioPart):
 
 
 class ClearCounters(ScenarioPart):
-    """Somebody clears the error counters of a port, or of every port."""
+    """The error counters of a port, or of every port, are cleared."""
 
     type: Literal["clear"]
     port: Port | None = None

@@ -230,7 +230,7 @@ class Scenario(ScenarioPart):
         folder: of the file; other files are relative to it.
         description: one sentence.
         sm: None (``sm: none``) = the fabric was never routed.
-        plan: write a cabling plan of the topology as ordered, that is before the faults.
+        plan: write a cabling plan of the topology before the faults.
         expectations: name of a file beside the scenario, or the YAML itself.
         files: written beside the expectations, by name: what a site hands in.
         job: clients of the job, where not all of the group.
@@ -341,7 +341,7 @@ def _of_capture(path: Path) -> Scenario:
             word = re.sub(r"[^A-Za-z0-9_.-]", "_", node.name.split()[0])
             nodes.setdefault(word, node.id)
     if not nodes:
-        raise InputError(f"{path} shows no host with a name and a cable; nobody could look")
+        raise InputError(f"{path} shows no host with a name and a cable, so no observer")
     observer, *clients = nodes
     return Scenario(
         name=path.stem,

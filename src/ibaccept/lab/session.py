@@ -1,4 +1,4 @@
-"""Bring a scenario up: fabric, SSH server, and the files a suite needs to look at it."""
+"""Bring a scenario up: fabric, SSH server, and the files a suite needs to sweep it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RunningLab:
         known_hosts: host keys.
         key_file: the client's private key.
         expectations: the scenario's expectations, None where it has none.
-        plan: cabling plan of the fabric as ordered, None where the scenario has none.
+        plan: cabling plan of the fabric before the faults, None where the scenario has none.
         job: clients of the job as a node set, None = all of the group.
         log: JSON lines, one per command that was served.
     """
@@ -139,7 +139,7 @@ class RunningLab:
                 if fault.how == "changed":
                     known.append((listeners[-1].port, new_key()[0]))
             elif isinstance(fault, faults.Unreachable):
-                # Bound, so that nobody else gets the port; where it listens, nobody accepts.
+                # Bound, so that no other process gets the port; a listening one never accepts.
                 held = socket.socket()
                 self._sockets.append(held)
                 held.bind(("127.0.0.1", 0))

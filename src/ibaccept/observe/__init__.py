@@ -1,4 +1,4 @@
-"""One look at a fabric by read-only commands -> Snapshot.
+"""One sweep of a fabric by read-only commands -> Snapshot.
 
 Imports routing, site and what lies below them.
 """

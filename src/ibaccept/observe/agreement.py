@@ -1,11 +1,11 @@
-"""Which looks must agree before anything passes: the one place that says so.
+"""Which tools must agree before anything passes: the one place that says so.
 
-Six tools look at one fabric, each on its own. A cut, a timeout or a cable that is plugged while
+Six tools sweep one fabric independently. A cut, a timeout or a cable that is plugged while
 they run shows as a disagreement. So what one tool shows and another lacks is an *error*, never
 dropped:
 
 =================  ==========================  ====================================================
-one look           the other                   what becomes of a disagreement
+one tool           the other                   what becomes of a disagreement
 =================  ==========================  ====================================================
 ibnetdiscover      its own head                without the node that the sweep began from, the
                                                output is cut: no fabric was seen
@@ -26,7 +26,7 @@ sminfo             saquery                     master that the SA does not list,
                                                entries about the manager (``not_listed``)
 =================  ==========================  ====================================================
 
-``tests/observe/test_agreement.py`` removes something from each look in turn.
+``tests/observe/test_agreement.py`` removes something from each output in turn.
 """
 
 from __future__ import annotations

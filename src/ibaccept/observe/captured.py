@@ -1,6 +1,6 @@
-"""Captured text of any tool -> fabric or tables, told by what it holds. For work without a fabric.
+"""Captured text of any tool -> fabric or tables, recognised by content. For work without a fabric.
 
-Names of files tell nothing (``fdbs.txt``, ``out2``), so the first lines decide.
+File names do not identify a tool (``fdbs.txt``, ``out2``), so the first lines decide.
 """
 
 from __future__ import annotations

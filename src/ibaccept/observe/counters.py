@@ -92,7 +92,7 @@ class Sweep:
         file: capture of the error counters, relative to the run's folder.
         data_file: capture of the data counters.
         errors: listed rows by port.
-        read_data: reads the data counters by port, the first time one is asked for: a large
+        read_data: reads the data counters by port, the first time one is needed: a large
             output that only the evidence of a finding needs.
         unread: why the ports of a node were not read.
         unread_ports: why one port was not read.
@@ -262,14 +262,14 @@ def _hidden(summary: ibqueryerrors.Summary | None) -> dict[str, str]:
     """Counters with a threshold on the observer, or suppressed: a small value is not listed."""
     if summary is None:
         return {}
-    said = dict.fromkeys(summary.suppressed, "suppressed")
+    reasons = dict.fromkeys(summary.suppressed, "suppressed")
     if summary.thresholds:
         named = re.findall(r"(\w+) *= *\d+", summary.thresholds)
-        said |= dict.fromkeys(named or counters.COUNTERS, "hidden up to a threshold")
+        reasons |= dict.fromkeys(named or counters.COUNTERS, "hidden up to a threshold")
     return {
         name: f"{name} is {how} by the configuration of ibqueryerrors on the observer "
         "(/etc/infiniband-diags/error_thresholds), so not listed is not 0"
-        for name, how in said.items()
+        for name, how in reasons.items()
     }
 
 
@@ -292,8 +292,8 @@ def _unread(
     strangers: int,
     silent: frozenset[tuple[int, ...]],
 ) -> tuple[dict[Guid, str], dict[PortId, str], str | None]:
-    said = ibqueryerrors.parse_stderr(stderr)
-    failures = said.failures
+    report = ibqueryerrors.parse_stderr(stderr)
+    failures = report.failures
     unread: dict[Guid, str] = {}
     ports: dict[PortId, str] = {}
     unknown = 0
@@ -316,13 +316,13 @@ def _unread(
             ports[PortId(node.guid, failure.port)] = why
         else:
             unread[node.guid] = why
-    lost = [line for line in said.sweep if diags.route_of(line.text) not in silent]
+    lost = [line for line in report.sweep if diags.route_of(line.text) not in silent]
     if lost:
         why = f"{len(lost)} queries of the sweep of ibqueryerrors got no answer"
         return unread, ports, why
     strange = [
         line.text.strip()
-        for line in said.other
+        for line in report.other
         if diags.is_noise(line.text) and not diags.is_foreign(line.text)
     ]
     if strange:

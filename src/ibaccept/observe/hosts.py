@@ -96,7 +96,7 @@ def absent_hosts(
     Args:
         hosts: of the inventory.
         fabric: what the sweep saw.
-        stats: ``ibstat`` of hosts that were asked, by name: it shows a host of any description.
+        stats: ``ibstat`` of the queried hosts, by name: it shows a host of any description.
     """
     if isinstance(fabric, NotSeen):
         return ()

@@ -40,7 +40,7 @@ class HostLids:
     """One host.
 
     Attributes:
-        host: as it was asked for.
+        host: as requested.
         ports: its ports that have a LID on this fabric, by GUID and number.
         lids: every LID of those ports, ascending.
         source: how the ports are known.
@@ -56,7 +56,7 @@ class HostLids:
 
 @dataclass(frozen=True)
 class JobLids:
-    """Every host, in the order asked for."""
+    """Every host, in the requested order."""
 
     hosts: tuple[HostLids, ...]
 
@@ -145,12 +145,12 @@ def lids_of(
         fabric: what the sweep saw.
         hosts: hosts of the inventory, or names: a node description, its first word, a LID or a
             GUID.
-        stats: ``ibstat`` of hosts that were asked, by the host's name. A host that is not in it is
+        stats: ``ibstat`` of the queried hosts, by the host's name. A host that is not in it is
             looked up by its node description.
         switches: names of switches and routers may be given too.
 
     Raises:
-        InputError: every host whose LIDs cannot be told, a sentence each: no node has the name, or
+        InputError: every host of unknown LIDs, a sentence each: no node has the name, or
             several have it; none of its ports is on this fabric; its ``ibstat`` and the sweep
             do not agree; two names of one port.
     """
@@ -401,7 +401,7 @@ class JobSides:
     """Clients and storage, with how each host's LIDs are known.
 
     Attributes:
-        unasked: why hosts could not be asked for their own ``ibstat``, a sentence each.
+        unasked: why the ``ibstat`` of hosts could not be read, a sentence each.
     """
 
     clients: JobLids
@@ -417,16 +417,16 @@ class JobSides:
     @property
     def notes(self) -> tuple[str, ...]:
         """How the LIDs are known."""
-        told = tuple(
+        known = tuple(
             f"{side}: {note}"
             for side, lids in (("clients", self.clients), ("storage", self.storage))
             for note in lids.notes
         )
-        return (*told, *unasked_notes(self.unasked))
+        return (*known, *unasked_notes(self.unasked))
 
 
 def unasked_notes(reasons: Sequence[str]) -> tuple[str, ...]:
-    """One sentence about all hosts that could not be asked; the first few reasons."""
+    """One sentence about all hosts without ``ibstat``; the first few reasons."""
     if not reasons:
         return ()
-    return (f"hosts that could not be asked for their ibstat: {wording.reasons(reasons)}",)
+    return (f"hosts whose ibstat could not be read: {wording.reasons(reasons)}",)

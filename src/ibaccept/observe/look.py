@@ -1,4 +1,4 @@
-"""One look at the fabric: which commands, where, in which order -> Snapshot.
+"""One sweep of the fabric: which commands, where, in which order -> Snapshot.
 
 Each raw output is on disk before it is parsed (the transport records). A step that fails leaves a
 ``NotSeen`` in its place and the others go on, so that one silent tool does not blind every entry.
@@ -27,13 +27,13 @@ from ibaccept.verdict.absence import NotSeen
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a run wants to see.
+    """What a run needs to read.
 
     Attributes:
         windows: seconds between the first counter sweep and the later ones.
-        hosts: hosts to ask for their own ``ibstat``.
+        hosts: hosts whose own ``ibstat`` is read.
         about: hosts that the run is about: those the topology does not show are named.
-        fan_out: hosts asked at a time.
+        fan_out: hosts queried at a time.
     """
 
     windows: tuple[float, ...] = ()
@@ -51,14 +51,14 @@ def look(
     progress: Callable[[str], None] = lambda _text: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Snapshot:
-    """Look at the fabric once.
+    """Sweep the fabric once.
 
     Args:
         transport: records; replays in a replay.
         inventory: its group ``observers`` is tried in order until one host can see the fabric.
         plan: kept in the snapshot.
         wanted: windows and hosts.
-        progress: told every step, a line each.
+        progress: called with a line for every step.
         sleep: waits for the window to pass; a no-op in a replay.
     """
     chosen = choose(transport, inventory, progress)
@@ -123,7 +123,7 @@ def sweep_again(
     snapshot: Snapshot,
     progress: Callable[[str], None] = lambda _text: None,
 ) -> Sweep | NotSeen:
-    """One more counter sweep by the observer of a look, for a window of one's own."""
+    """One more counter sweep by the observer of a snapshot, for a separate window."""
     if snapshot.observer is None:
         return NotSeen("the error counters", "no observer can see the fabric")
     observer = Observer(transport, inventory.hosts[snapshot.observer], progress)

@@ -1,4 +1,4 @@
-"""The host that looks: runs a command there and takes its output, or says why it cannot."""
+"""The observing host: runs a command there and takes its output, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNKNOWN = "if the tool printed this itself, its version is not known yet: repor
 
 @dataclass
 class Observer:
-    """The host that looks, and what it printed so far."""
+    """The observing host, and what it printed so far."""
 
     transport: Transport
     host: InventoryHost

@@ -85,7 +85,7 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """One look at the fabric.
+    """One sweep of the fabric.
 
     Attributes:
         observer: host that looked, None when no observer could be used.
@@ -98,9 +98,9 @@ class Snapshot:
         managers_seen: subnet managers.
         tables_seen: forwarding tables.
         tables_file: capture of the tables.
-        hosts: ``ibstat`` of hosts that were asked.
+        hosts: ``ibstat`` of the queried hosts.
         lines: captured lines about a port, for evidence.
-        warnings: what a reader must know of the look as a whole.
+        warnings: what a reader must know of the sweep as a whole.
         tools: versions.
     """
 
@@ -124,7 +124,7 @@ class Snapshot:
     tools: Mapping[str, str] = field(default_factory=dict)
 
     def unseen(self) -> tuple[NotSeen, ...]:
-        """Every part that was looked for and not seen, each once, in the order of the look."""
+        """Every part that was looked for and not seen, each once, in the order of the sweep."""
         parts = (
             self.fabric_seen,
             *self.sweeps.values(),
@@ -148,7 +148,7 @@ class Snapshot:
         """Subnet managers.
 
         Raises:
-            NotSeenError: they could not be asked.
+            NotSeenError: they could not be queried.
         """
         return seen(self.managers_seen)
 
@@ -182,7 +182,7 @@ class Snapshot:
         Raises:
             NotSeenError: the fabric was not seen.
         """
-        assert self.plan is not None  # noqa: S101 - asked for only where there is a plan
+        assert self.plan is not None  # noqa: S101 - read only where there is a plan
         return {cable.planned: cable for cable in locate(self.plan, self.fabric)}
 
     @cached_property

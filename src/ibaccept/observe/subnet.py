@@ -40,7 +40,7 @@ def managers_of(
             found = one(result)
         except sminfo.NoAnswerError as error:
             answered = False
-            reason = f"{observer.host.name}: nobody answered sminfo: {error.text.strip()}"
+            reason = f"{observer.host.name}: no answer to sminfo: {error.text.strip()}"
             return NotSeen("the subnet managers", reason, "", captures_of(result))
         bad = whole("the subnet managers", result)
         return bad if isinstance(bad, NotSeen) else found
@@ -70,21 +70,21 @@ def managers_of(
 
 
 def _silence(
-    asked: NotSeen,
+    silence: NotSeen,
     observer: Observer,
     stat: ibstat.IbStat,
     fabric: Fabric | NotSeen,
     counters: RawSweep,
 ) -> SubnetManagers | NotSeen:
-    """What it means that nobody answered sminfo: no SM where that is proven, else not seen."""
+    """What no answer to sminfo means: no SM where that is proven, else not seen."""
     up = [p for ca in stat.cas for p in ca.ports if p.phys_state == "LinkUp"]
     if up and not stat.problems and all(port.sm_lid is None for port in up):
         # The port is up and was never configured: there is no SM, which is an observation.
         return SubnetManagers(none=CaptureRef(observer.stat_file, up[0].line, "SM lid: 0"))
     if any(_is_alive(fabric, counters, port.sm_lid) for port in up):
         # The node answers everything else, so the query arrived and no SM is there.
-        return SubnetManagers(none=asked.captures[0] if asked.captures else None, gone=True)
-    return asked
+        return SubnetManagers(none=silence.captures[0] if silence.captures else None, gone=True)
+    return silence
 
 
 def _is_alive(fabric: Fabric | NotSeen, counters: RawSweep, lid: Lid | None) -> bool:
@@ -147,7 +147,7 @@ def _mend(observer: Observer, fabric: Fabric, table: SwitchTable, asking: _Askin
     if not hole or node is None or node.lid is None or not table.known[: table.top].any():
         return table
     if asking.silent >= ASKED_IN_VAIN:
-        text = f"not asked, as it gave no answer for {ASKED_IN_VAIN} other switches"
+        text = f"not queried, as the SA gave no answer for {ASKED_IN_VAIN} other switches"
         return replace(table, problems=tuple(f"{old}: {text}" for old in table.problems))
     block = observer.take(
         "one block of a table",
@@ -158,8 +158,8 @@ def _mend(observer: Observer, fabric: Fabric, table: SwitchTable, asking: _Askin
     )
     if isinstance(block, NotSeen):
         asking.silent += 1
-        asked = tuple(f"{problem}: asked, and {block.reason}" for problem in table.problems)
-        return replace(table, problems=asked)
+        failed = tuple(f"{problem}: SA query failed: {block.reason}" for problem in table.problems)
+        return replace(table, problems=failed)
     if block.lid != node.lid:
         return table
     try:

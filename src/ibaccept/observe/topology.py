@@ -76,16 +76,14 @@ def topology_of(observer: Observer) -> TopologySweep:
         gaps += _gaps(observer, result, fabric, topology.initiated_from)
     observer.warnings += internal_links(fabric)
     # A sentence of merge is a port or node that was not seen whole, or seen as two things.
-    unread = {
-        port: said for port, said in assemble.unread_peers(fabric).items() if said in sentences
-    }
+    unread = {port: why for port, why in assemble.unread_peers(fabric).items() if why in sentences}
     gaps += [
         Gap(sentence, sentence, outputs)
         for sentence in sentences
         if sentence not in unread.values()
     ]
     lines = _lines(fabric, info, file)
-    gaps += [_stub(fabric, port, said, lines.get(port, outputs)) for port, said in unread.items()]
+    gaps += [_stub(fabric, port, why, lines.get(port, outputs)) for port, why in unread.items()]
     return TopologySweep(fabric, tuple(_unique(gaps)), file_of(results[0]), lines)
 
 
@@ -107,28 +105,28 @@ def _gaps(
 ) -> list[Gap]:
     """Every failed query on a sweep's stderr is something that the sweep did not see."""
     found = []
-    for said in diags.error_lines(result.error_text):
-        if said.foreign:
+    for entry in diags.error_lines(result.error_text):
+        if entry.foreign:
             continue
-        if not said.failed:
-            observer.warnings.append(f"{result.argv[0]} said: {said.message}")
+        if not entry.failed:
+            observer.warnings.append(f"{result.argv[0]} reported: {entry.message}")
             continue
-        capture = CaptureRef(error_file_of(result), said.line, said.text)
-        behind = _behind(fabric, start, said.route)
+        capture = CaptureRef(error_file_of(result), entry.line, entry.text)
+        behind = _behind(fabric, start, entry.route)
         if behind is not None:
             name = f"the node behind {fabric.port_name(behind)}"
             port = fabric.port(behind)
             at = behind if port is not None and port.remote is None else None
-            found.append(Gap(name, f"{name} did not answer", (capture,), at=at, route=said.route))
+            found.append(Gap(name, f"{name} did not answer", (capture,), at=at, route=entry.route))
         else:
-            reason = f"a query of the sweep failed: {said.message}"
-            found.append(Gap(said.message, reason, (capture,)))
+            reason = f"a query of the sweep failed: {entry.message}"
+            found.append(Gap(entry.message, reason, (capture,)))
     return found
 
 
-def _stub(fabric: Fabric, port: PortId, said: str, captures: tuple[CaptureRef, ...]) -> Gap:
+def _stub(fabric: Fabric, port: PortId, why: str, captures: tuple[CaptureRef, ...]) -> Gap:
     """The gap behind a port that is up and whose peer no tool could read."""
-    return Gap(f"the node behind {fabric.port_name(port)}", said, captures, at=port)
+    return Gap(f"the node behind {fabric.port_name(port)}", why, captures, at=port)
 
 
 def _behind(fabric: Fabric, start: Guid | None, route: Sequence[int]) -> PortId | None:

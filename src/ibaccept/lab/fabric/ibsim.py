@@ -196,7 +196,7 @@ class IbsimBackend:
         used = re.findall(r"(\S+) tables configured on all switches", _read(log))
         if used[-1:] != [sm.engine]:
             raise IbacceptError(
-                f"OpenSM was asked for the routing engine {sm.engine} and used "
+                f"OpenSM was started with the routing engine {sm.engine} and used "
                 f"{used[-1] if used else 'none'}; see {log}"
             )
         return process

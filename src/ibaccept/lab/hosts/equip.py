@@ -62,9 +62,9 @@ done
 PATH={path}
 [ -n "$here" ] || exec {name} "$@"
 exec 3>&1
-said=$({name} "$@" 2>&1 >&3)
+errors=$({name} "$@" 2>&1 >&3)
 code=$?
-[ -z "$said" ] || printf '%s\\n' "$said" | sed "s|${scratch}|${mount}|g" >&2
+[ -z "$errors" ] || printf '%s\\n' "$errors" | sed "s|${scratch}|${mount}|g" >&2
 exit "$code"
 """
 

@@ -43,7 +43,7 @@ def argv_of(text: str) -> tuple[str, ...]:
 
 
 def _without_tool(text: str, tool: str) -> str:
-    """The exec string with a name nobody has: /usr/sbin, where commands are looked for, has it."""
+    """The exec string with an absent tool name: the search path would find the real tool."""
     absent = f"{tool}-that-is-not-installed"
     try:
         wrapped = read_exec_string(text)

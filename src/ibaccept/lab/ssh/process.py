@@ -1,7 +1,7 @@
 """Child processes of the lab: each its own process group, none outlives the lab.
 
 A small watchdog process holds the read end of a pipe. When this process ends, however it ends, the
-pipe closes and the watchdog ends the process groups it was told of, and only those.
+pipe closes and the watchdog ends the process groups registered with it, and only those.
 (PR_SET_PDEATHSIG fires when the *thread* that started a child ends, which is of no use here.)
 """
 

@@ -59,7 +59,7 @@ LONG = {
 PEAK_LIMIT = 20000
 """Iterations up to which the peak is measured."""
 SMALL = 8192
-"""Bytes of a message above which every completion is asked for."""
+"""Bytes of a message above which every completion is requested."""
 NEAR_ZERO = 0.1
 """Gb/s below which six decimals are printed."""
 

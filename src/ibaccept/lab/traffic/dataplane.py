@@ -2,7 +2,7 @@
 
 Between two events (a flow begins, ends, or the tables change) all rates are constant: max-min fair
 over the cables of the *live* forwarding tables, the hosts and the storage. So what every port has
-counted is exact at any moment, and is only worked out when somebody asks.
+counted is exact at any moment, and is only computed when it is read.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class DataPlane:
         return found
 
     def clear(self, port: PortId | None) -> None:
-        """Somebody clears the counters of a port, or of all."""
+        """Clear the counters of a port, or of all."""
         self._settle()
         for known in tuple(self._totals):
             if port in {None, known}:
@@ -201,7 +201,7 @@ class DataPlane:
         _Rating(self.network, self.traffic, self._ceilings, self.storage, carried).rate(self)
 
     def carry(self, active: Ints, rates: Floats, waits: Floats) -> None:
-        """From now on these cables carry so many bytes, and wait so many ticks, per second."""
+        """Set the bytes per second these cables carry and the ticks per second they wait."""
         self._active, self._rates, self._waits = active, rates, waits
 
 

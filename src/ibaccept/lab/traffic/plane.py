@@ -186,7 +186,7 @@ class Plane:
         self.runs.dirty |= bool(self._data.flows)
 
     def clear(self, port: PortId | None) -> None:
-        """Somebody has cleared the counters of a port, or of all."""
+        """Follow a clear of the counters of a port, or of all."""
         with self._lock:
             self._until(time.monotonic())
             self._data.clear(port)
@@ -217,7 +217,7 @@ class Plane:
         """A bug must not leave every stand-in waiting without a word."""
         try:
             call()
-        except Exception:  # noqa: BLE001 - written down, and told to whoever waits
+        except Exception:  # noqa: BLE001 - logged, and sent to every waiting session
             log = self._folder / "plane.log"
             with log.open("a", encoding="utf-8") as text:
                 text.write(traceback.format_exc())
@@ -299,11 +299,11 @@ class Plane:
     # -- counters -----------------------------------------------------------------------------
 
     def _answer_syncs(self) -> None:
-        asked = os.read(self._fifos["sync"], 65536).decode()
+        requests = os.read(self._fifos["sync"], 65536).decode()
         try:
             self.sync()
         finally:
-            for line in asked.splitlines():
+            for line in requests.splitlines():
                 place, _, pid = line.partition(" ")
                 os.write(self._fifos[f"synced.{place}"], f"{pid}\n".encode())
 

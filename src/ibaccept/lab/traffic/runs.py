@@ -174,7 +174,7 @@ class Runs:
         session.say("ok")
 
     def _server(self, session: TrafficSession, host: str, port: int) -> TrafficSession | None:
-        """Who listens there; where nobody does the client is told."""
+        """The server that listens there; without one the client gets an error reply."""
         if host not in self._hosts:
             session.say("unknown")
             return None

@@ -122,7 +122,7 @@ class Dies(Part):
 
 
 class PortTaken(Part):
-    """Somebody else's program listens on a TCP port of a host."""
+    """Another program listens on a TCP port of a host."""
 
     type: Literal["port-taken"]
     host: str
@@ -138,7 +138,7 @@ class NoWrite(Part):
 
 
 class Clears(Part):
-    """While data moves, somebody's monitoring clears all counters again and again."""
+    """While data moves, a monitoring system clears all counters periodically."""
 
     type: Literal["clears"]
     every: Annotated[Seconds, Field(gt=0)]

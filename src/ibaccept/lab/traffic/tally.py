@@ -22,7 +22,7 @@ class Tally:
 
     Attributes:
         last: by port and counter name.
-        cleared: ports that somebody cleared: they begin at 0.
+        cleared: ports that were cleared: they begin at 0.
     """
 
     last: dict[PortId, dict[str, int]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Tally:
         return found
 
     def clear(self, port: PortId | None) -> None:
-        """Somebody cleared a port, or all: nothing is set, and counting begins at 0."""
+        """Forget a cleared port, or all: nothing is set, and counting begins at 0."""
         ports = tuple(self.last) if port is None else (port,)
         for known in ports:
             self.last[known] = {}
