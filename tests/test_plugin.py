@@ -874,13 +874,13 @@ def test_alluredir(judge, site, bundle, workers):
         (
             "test_link_rate[isl-4x-hdr]",
             "skipped",
-            "Every selected link trains at the ordered width and speed.\n\nbecause: ordered so",
+            "Every selected link trains at the expected width and speed.\n\nbecause: ordered so",
             allure_labels("links", "link-rate", "critical"),
         ),
         (
             "test_link_rate[hosts-4x-hdr]",
             "passed",
-            "Every selected link trains at the ordered width and speed.",
+            "Every selected link trains at the expected width and speed.",
             allure_labels("links", "link-rate", "critical", "nightly"),
         ),
         (
