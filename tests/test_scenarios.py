@@ -261,6 +261,9 @@ def lacking(row, document):
         for finding in verdict["findings"]
         if without_chance(finding["subject"]["name"]) == row.subject
     ]
+    if len(findings) > 1 and row.found is not None:
+        # several problems of one entry, a finding each
+        findings = [f for f in findings if without_chance(f["found"]) == row.found]
     if len(findings) != 1:
         return [f"{row.id} has {len(findings)} findings about {row.subject}"]
     (finding,) = findings

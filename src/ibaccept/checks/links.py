@@ -286,7 +286,8 @@ def count_of(
     gaps = [item for item in chosen.items if isinstance(item, Gap)]
     unclear = tuple(link for link in links if states[link].is_up is None)
     shown = (*idle, *unclear, *up)
-    aspect = Aspect("count", chosen.noun, links=shown, command="iblinkinfo --line")
+    lines = tuple(line for gap in gaps for line in gap.captures)
+    aspect = Aspect("count", chosen.noun, links=shown, captures=lines, command="iblinkinfo --line")
 
     def named(some: tuple[Link, ...]) -> list[str]:
         return [f"{fabric.link_name(link)}: {states[link].text}" for link in some]
@@ -294,8 +295,7 @@ def count_of(
     def of(_aspect: Aspect) -> ItemAnswer:
         if (gaps or unclear) and len(up) <= expected.count:
             why = reasons([*(gap.reason for gap in gaps), *named(unclear)])
-            captures = tuple(line for gap in gaps for line in gap.captures)
-            return NotSeen(chosen.noun, f"{len(up)} up, but {why}", ANOTHER_LOOK, captures)
+            return NotSeen(chosen.noun, f"{len(up)} up, but {why}", ANOTHER_LOOK, lines)
         if len(up) == expected.count:
             return Met()
         return Different(f"{len(up)} up" + (f"; not up: {reasons(named(idle))}" if idle else ""))

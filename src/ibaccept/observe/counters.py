@@ -323,12 +323,24 @@ def _unread(
     strange = [
         line.text.strip()
         for line in report.other
-        if diags.is_noise(line.text) and not diags.is_foreign(line.text)
+        if diags.is_noise(line.text)
+        and not diags.is_foreign(line.text)
+        and not _is_of(fabric, line.text, unread, ports)
     ]
     if strange:
         why = f"ibqueryerrors warns of something that names no port: {strange[0][:200]}"
         return unread, ports, why
     return unread, ports, _unlisted(fabric, errors, strangers, len(failures), unknown)
+
+
+def _is_of(
+    fabric: Fabric, text: str, unread: Mapping[Guid, str], ports: Mapping[PortId, str]
+) -> bool:
+    """True for a warning about a LID whose node or port is known not to have been read."""
+    owner = fabric.lid_owner.get(diags.lid_of(text) or 0)
+    return owner is not None and (
+        owner.guid in unread or any(port.guid == owner.guid for port in ports)
+    )
 
 
 def _unlisted(

@@ -89,6 +89,7 @@ _UTF16 = ("\udcff\udcfe", "\udcfe\udcff")
 _TROUBLE = re.compile(
     r"ibwarn|iberror|ibpanic|umad|query_smp|bad status|timed? ?out|failed|error", re.IGNORECASE
 )
+_LID = re.compile(r"dport \(Lid (\d{1,5})\)", re.ASCII)
 _ROUTE = re.compile(r"DR path slid \d+; dlid \d+; 0((?:,\d{1,3})+)")
 _PROCESS = re.compile(r"\[\d+\] ?")
 
@@ -137,6 +138,12 @@ def route_of(text: str) -> tuple[int, ...]:
     """Output ports of the directed route that a message names, without the leading 0."""
     route = _ROUTE.search(text)
     return () if route is None else tuple(map(int, route[1].split(",")[1:]))
+
+
+def lid_of(text: str) -> int | None:
+    """The destination LID that a message names: ``mad_rpc failed; dport (Lid 5)``."""
+    named = _LID.search(text)
+    return None if named is None else int(named[1])
 
 
 def is_error(line: str) -> bool:
