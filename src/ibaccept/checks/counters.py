@@ -115,7 +115,10 @@ class ErrorCounters(Expectation):
         return ", ".join(("growth of at most 0 of each error counter", *own))
 
     def limit(self, counter: str) -> int | None:
-        """Growth allowed; None for a counter that is only shown."""
+        """Growth allowed: the entry's own limit, else 0 for a fault counter (the default).
+
+        None for a counter that is only shown.
+        """
         if counter in self.limits:
             return self.limits[counter]
         return 0 if counter in FAULT_COUNTERS else None

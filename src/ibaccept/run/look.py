@@ -1,4 +1,7 @@
-"""The sweep of one run: looked at once, whatever the number of workers."""
+"""A run makes its look once, whatever the number of workers, or replays it.
+
+What a look sends, and in which order, is in `ibaccept.observe.look`.
+"""
 
 from __future__ import annotations
 

@@ -85,7 +85,8 @@ class SshTransport:
     Args:
         permit: says which argv may leave.
         ssh_config: used instead of the user's and the system's OpenSSH configuration.
-        connect_timeout: seconds to connect, for the banner and for the key exchange, each.
+        connect_timeout: seconds to connect, for the banner, the key exchange, the login and the
+            opening of a session, each. ``ConnectTimeout`` of an ssh_config is not read.
         max_connections: idle connections above this number are closed, longest idle first.
     """
 
