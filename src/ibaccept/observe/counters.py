@@ -325,7 +325,7 @@ def _unread(
         for line in report.other
         if diags.is_noise(line.text)
         and not diags.is_foreign(line.text)
-        and not _is_of(fabric, line.text, unread, ports)
+        and not _is_of(fabric, line.text, unread)
     ]
     if strange:
         why = f"ibqueryerrors warns of something that names no port: {strange[0][:200]}"
@@ -333,14 +333,10 @@ def _unread(
     return unread, ports, _unlisted(fabric, errors, strangers, len(failures), unknown)
 
 
-def _is_of(
-    fabric: Fabric, text: str, unread: Mapping[Guid, str], ports: Mapping[PortId, str]
-) -> bool:
-    """True for a warning about a LID whose node or port is known not to have been read."""
+def _is_of(fabric: Fabric, text: str, unread: Mapping[Guid, str]) -> bool:
+    """True for a warning about a LID whose whole node is known not to have been read."""
     owner = fabric.lid_owner.get(diags.lid_of(text) or 0)
-    return owner is not None and (
-        owner.guid in unread or any(port.guid == owner.guid for port in ports)
-    )
+    return owner is not None and owner.guid in unread
 
 
 def _unlisted(
