@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 from collections.abc import Generator
 from typing import Any
@@ -14,6 +13,7 @@ from ibaccept.errors import IbacceptError
 from ibaccept.plugin.fixtures import EVIDENCE
 from ibaccept.plugin.session import ALLURE, RUN
 from ibaccept.report.terminal import failure_text
+from ibaccept.run.again import unseen_part
 from ibaccept.run.items import Entry
 from ibaccept.run.session import Session
 from ibaccept.verdict import VERDICT, NotJudgedError, NotMetError, Outcome, Verdict
@@ -21,9 +21,6 @@ from ibaccept.verdict.absence import NotSeen, NotSeenError
 
 VERDICT_PROPERTY = "ibaccept-verdict"
 META_PROPERTY = "ibaccept-meta"
-
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EFBIG, errno.EIO}
-"""Errors of a folder that cannot be written; of the suite they say nothing."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -57,7 +54,7 @@ def pytest_runtest_makereport(
     evidence = item.stash.get(EVIDENCE, None)
     verdict = evidence.verdicts[-1] if evidence is not None and evidence.verdicts else None
     raised = call.excinfo.value if call.excinfo is not None else None
-    part = _unseen_part(raised)
+    part = unseen_part(raised)
     if report.failed and part is not None:
         verdict = entry.completer(item.nodeid)(unseen_verdict(part, entry.expected.ordered))
         report.longrepr = failure_text(verdict, 100, heading=False)
@@ -89,19 +86,6 @@ def pytest_runtest_makereport(
             )
             item.config.stash[ALLURE].judged(verdict, is_bug=is_bug)
     return report
-
-
-def _unseen_part(raised: BaseException | None) -> NotSeen | None:
-    """What could not be seen where a fixture raised (the look, the load runs), else None."""
-    if isinstance(raised, NotSeenError):
-        return raised.part
-    if isinstance(raised, IbacceptError):
-        return NotSeen("what the entry is about", str(raised))
-    if isinstance(raised, OSError) and raised.errno in FULL:
-        place = raised.filename or "the run's folder"
-        why = f"{place} could not be written: {raised.strerror}"
-        return NotSeen("what the entry is about", why, "free space or permissions, then run again")
-    return None
 
 
 def _bug(entry: Entry, nodeid: str, raised: BaseException | None) -> Verdict:

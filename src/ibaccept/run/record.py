@@ -274,11 +274,11 @@ def alone(path: Path) -> Iterator[None]:
         yield
 
 
-def copy_captures(source: Path, run_dir: Path) -> None:
-    """The captures of an earlier run, for a replay's own report.
+def check_captures(source: Path) -> None:
+    """Refuse captures of an earlier run that are not whole.
 
     Raises:
-        IbacceptError: they are not there or not whole.
+        IbacceptError: they are not there, were cut or changed, or the sweep was cut short.
     """
     for path in sorted((source / CAPTURES).glob("*")):
         own_file(source, f"{CAPTURES}/{path.name}")  # refuses links
@@ -288,6 +288,15 @@ def copy_captures(source: Path, run_dir: Path) -> None:
             f"the sweep of the fabric in {source} was cut short, so its captures are not complete; "
             "run the suite against the fabric"
         )
+
+
+def copy_captures(source: Path, run_dir: Path) -> None:
+    """The captures of an earlier run, for a replay's own report.
+
+    Raises:
+        IbacceptError: they are not there or not whole.
+    """
+    check_captures(source)
     try:
         shutil.copytree(source / CAPTURES, run_dir / CAPTURES, dirs_exist_ok=True)
     except (OSError, shutil.Error) as error:
