@@ -34,7 +34,7 @@ def first_sentence(name):
 
 def test_the_picture_in_contributing_is_the_contract():
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    (picture,) = re.findall(r"```text\n(12 .*?)```", text, re.DOTALL)
+    (picture,) = re.findall(r"```text\n(\d\d .*?)```", text, re.DOTALL)
 
     ladder = [
         f"{number:>2} {name:<9} {first_sentence(name)}"

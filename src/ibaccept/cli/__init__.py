@@ -110,6 +110,12 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--id", metavar="ID", help="only this entry")
     one.add_argument("--failures", action="store_true", help="only what failed or is not judged")
 
+    one = _add(commands, "compare", "compare:compare_runs", "hold two runs against each other")
+    one.add_argument("old", metavar="OLD", help="folder of the earlier run")
+    one.add_argument("new", metavar="NEW", help="folder of the later run")
+    one.add_argument("--json", action="store_true", help="as JSON on standard output")
+    one.add_argument("--html", metavar="FILE", help="also as a page")
+
     one = _add(commands, "commands", "site:commands", "every command that may ever be sent")
     one.add_argument("--sudoers", action="store_true", help="those that need root, for sudo")
     one.add_argument("--user", metavar="NAME", help="who logs in (default ibaccept)")

@@ -129,6 +129,29 @@ def take_loads(
                 recording.close()
             marker.touch()
             return loaded
+    return _replayed(run_dir, inputs, snapshot, info, progress)
+
+
+def recorded_loads(
+    run_dir: Path, inputs: Inputs, snapshot: Snapshot, info: RunInfo
+) -> LoadRuns | None:
+    """The load runs of a run, from its captures alone; None where it made none.
+
+    Raises:
+        IbacceptError: the captures were cut or changed, or lack what the inputs order.
+    """
+    if not (run_dir / CAPTURES / LOADED).is_file():
+        return None
+    return _replayed(run_dir, inputs, snapshot, info, lambda _step: None).runs
+
+
+def _replayed(
+    run_dir: Path,
+    inputs: Inputs,
+    snapshot: Snapshot,
+    info: RunInfo,
+    progress: Callable[[str], None],
+) -> Loaded:
     replay = ReplayTransport(run_dir, label=LABEL)
     at_once = replace(info.pace, sleep=lambda _seconds: None)
     return _load(replay, inputs, snapshot, info.token, at_once, progress)

@@ -47,6 +47,15 @@ def take_snapshot(
                 recording.close()
             marker.touch()
             return snapshot
+    return recorded_snapshot(run_dir, inputs)
+
+
+def recorded_snapshot(run_dir: Path, inputs: Inputs) -> Snapshot:
+    """The sweep of a run, from its captures alone.
+
+    Raises:
+        IbacceptError: the captures were cut or changed.
+    """
     return look(
         ReplayTransport(run_dir, label=""),
         inputs.inventory,
