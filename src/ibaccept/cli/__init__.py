@@ -116,6 +116,11 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--json", action="store_true", help="as JSON on standard output")
     one.add_argument("--html", metavar="FILE", help="also as a page")
 
+    one = _add(commands, "history", "history:show_history", "what became of an entry over the runs")
+    one.add_argument("id", nargs="?", metavar="ID", help="of an entry (default: every run)")
+    one.add_argument("--reports", metavar="FOLDER", help="that holds the runs (default reports)")
+    one.add_argument("--rebuild", action="store_true", help="from the folders of the runs, first")
+
     one = _add(commands, "commands", "site:commands", "every command that may ever be sent")
     one.add_argument("--sudoers", action="store_true", help="those that need root, for sudo")
     one.add_argument("--user", metavar="NAME", help="who logs in (default ibaccept)")
