@@ -21,7 +21,6 @@ EVEN = {
     "id": "even",
     "kind": "lid-spread",
     "lids": "clients",
-    "toward": "clients",
     "per_cable": "even",
 }
 
