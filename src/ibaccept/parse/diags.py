@@ -24,9 +24,10 @@ LONGEST_LINE = 4096
 """Characters of a line. Of the tools of infiniband-diags none prints more than some 400; a node's
 description has 64."""
 
-_OVERLONG = re.compile(rf"[^\n]{{{LONGEST_LINE + 1}}}")
 _DIGITS = re.compile(r"\d{65}")
 """More digits than any field holds; the longest text field, a node's description, has 64."""
+_SAMPLED = 32
+_TWO_DIGITS = re.compile(r"\d(?=\d)")
 _NOISE = re.compile(r"(?:ibwarn: \[\d+\] |\S+\.c:\d+; |DR path slid )")
 _PROMPTS = (
     r"(?:\([\w.-]+\) )?\[[\w.-]+@[\w.-]+ [^\]]*\][#$] ?.*",  # [root@mgmt01 ~]# ibnetdiscover
@@ -42,8 +43,6 @@ _LIBRARIES = (r"lib(?:ibverbs|ibumad|ibmad|rdmacm|mlx[45]|nl\S*): [Ww]arning.*",
 _SHELL = (
     r"\S*: (?:line \d+: )?warning: setlocale: .*",
     r"perl: warning: .*",
-    r"\s+(?:LC_\w+|LANG(?:UAGE)?) = .*",
-    r"\s+are supported and installed on your system\.",
     r"(?:stty|mesg|tput): .*",
     r"TERM environment variable not set\.",
     r"\S*: cannot set terminal process group .*",
@@ -53,6 +52,13 @@ _SHELL = (
     r"(?:\S*/)?xauth: .*",
     r"manpath: .*",
 )
+_INDENTED = re.compile(
+    r"\s+(?:(?:LC_\w+|LANG(?:UAGE)?) = .*|are supported and installed on your system\.)"
+)
+"""What perl says below its warning of the locale: of foreign lines these alone begin with a blank.
+
+Most lines of the tools do, too; so they are not held against all the others.
+"""
 _LOGIN = (
     r"sudo: (?:unable to resolve host|setrlimit\(\w+\):) .*",
     r"Warning: Permanently added .* to the list of known hosts\.",
@@ -68,6 +74,7 @@ _SIMULATOR = (r"ibwarn: \[\d+\] sim_connect: attached as client .*",)
 """What libumad2sim, the simulated fabric of the lab, says when a tool starts."""
 
 _FOREIGN = re.compile("|".join((*_PROMPTS, *_LOADER, *_LIBRARIES, *_SHELL, *_LOGIN, *_SIMULATOR)))
+_FAILURES = ("iberror: ", "ibpanic: ", "IBPANIC: ", "IBERROR: ")
 _OF_A_TOOL = re.compile(
     r"0x[0-9a-f]|==|\[ *\d|[\"']|\blid\b|dump|cannot|can't|could ?n.t|unable|not found|denied"
     r"|invalid|no such|no answer",
@@ -161,7 +168,9 @@ def is_noise(line: str) -> bool:
 
 def is_foreign(line: str) -> bool:
     """True for a line from outside the tool: loader, library, shell, sudo, ssh, login, prompt."""
-    return len(line) <= LONGEST_LINE and _FOREIGN.fullmatch(line.removeprefix(BOM)) is not None
+    words = line.removeprefix(BOM)
+    pattern = _INDENTED if words[:1].isspace() else _FOREIGN
+    return len(line) <= LONGEST_LINE and pattern.fullmatch(words) is not None
 
 
 def is_banner(line: str) -> bool:
@@ -218,18 +227,27 @@ def refuse_overlong(tool: str, text: str) -> None:
     Raises:
         ParseError: a line, or a number, is longer than any of an output can be.
     """
-    if found := _OVERLONG.search(text):
-        number = text.count("\n", 0, found.start()) + 1
+    lines = text.split("\n")
+    if max(map(len, lines)) > LONGEST_LINE:
+        number, line = next((n, x) for n, x in enumerate(lines, 1) if len(x) > LONGEST_LINE)
         raise ParseError(
             tool,
             f"a line of more than {LONGEST_LINE:,} characters: no tool prints such a line",
             line=number,
-            text=found[0][:200],
+            text=line[:200],
         )
-    if found := _DIGITS.search(text):
+    if _has_many_digits(text) and (found := _DIGITS.search(text)):
         number = text.count("\n", 0, found.start()) + 1
-        line = text.split("\n")[number - 1]
-        raise ParseError(tool, "no such number can be", line=number, text=line)
+        raise ParseError(tool, "no such number can be", line=number, text=lines[number - 1])
+
+
+def _has_many_digits(text: str) -> bool:
+    """Whether there can be 65 digits in a row; looks at few characters of a large output.
+
+    Of 65 characters in a row two at least stand at multiples of 32, with 31 between them.
+    """
+    pairs = (found.start() * _SAMPLED for found in _TWO_DIGITS.finditer(text[::_SAMPLED]))
+    return any(text[at : at + _SAMPLED + 1].isdecimal() for at in pairs)
 
 
 def bounded(value: str | int, allowed: range, what: str) -> int:
@@ -265,16 +283,12 @@ def numbered(
         raise ParseError(
             tool, "nothing was printed; its stderr and exit code say why, then run it again"
         )
-    lines = [line.removesuffix("\r") for line in plain(tool, text).split("\n")]
-    for number, line in enumerate(lines, 1):
-        if is_error(line):
-            raise ParseError(
-                tool,
-                "the tool says that it failed, so nothing it printed can be used; "
-                "run it by hand with the same arguments to see why",
-                line=number,
-                text=line,
-            )
+    body = plain(tool, text)
+    lines = body.split("\n")
+    if "\r" in body:
+        lines = [line.removesuffix("\r") for line in lines]
+    if any(words in body for words in _FAILURES):
+        _refuse_failure(tool, lines)
     refuse_overlong(tool, text)
     if lines[-1] and not is_foreign(lines[-1]):
         raise ParseError(
@@ -288,3 +302,15 @@ def numbered(
         begun = begun or (begins is not None and begins.match(line) is not None)
         if not is_foreign(line) and (begun or not is_banner(line)):
             yield number, line
+
+
+def _refuse_failure(tool: str, lines: list[str]) -> None:
+    for number, line in enumerate(lines, 1):
+        if is_error(line):
+            raise ParseError(
+                tool,
+                "the tool says that it failed, so nothing it printed can be used; "
+                "run it by hand with the same arguments to see why",
+                line=number,
+                text=line,
+            )

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from ibaccept.fabric import counters as table
@@ -42,7 +43,8 @@ _DATA_NODE = re.compile(r"^Data Counters for 0x([0-9a-fA-F]{1,16}) ", re.MULTILI
 _PORT = re.compile(
     r"\s+GUID 0x(?P<guid>[0-9a-fA-F]{1,16}) port (?P<port>\d+|ALL):(?P<counters>.*)\Z"
 )
-_COUNTER = re.compile(r" \[(\w+) == (\d+)( \( *(?:[\d.]+|inf|nan)[A-Z]*\))?\]")
+_UNIT = r" \( *(?:[\d.]+|inf|nan)[A-Z]*\)"
+_COUNTER = re.compile(rf" \[(\w+) == (\d+)({_UNIT})?\]")
 _LINK = re.compile(r"\s+Link info: ")
 _FATAL = re.compile(r"Query SA failed: |discover failed\s*\Z|loading cached fabric failed")
 _SUMMARY = (
@@ -199,6 +201,25 @@ class _Node:
     rows: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """Which counters a row lists, and with which of them a unit.
+
+    Most rows of an output list the same ones: a pattern of all of them reads such a row at once.
+    """
+
+    names: tuple[str, ...]
+    wide: frozenset[str]
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def of(cls, counters: Mapping[str, int], wide: frozenset[str]) -> _Shape:
+        """The shape of a row."""
+        parts = (rf" \[{name} == (\d+){_UNIT if name in wide else ''}\]" for name in counters)
+        row = rf"\s+GUID 0x([0-9a-fA-F]{{1,16}}) port (\d+|ALL):{''.join(parts)}\s*\Z"
+        return cls(tuple(counters), wide, re.compile(row))
+
+
 @dataclass(slots=True)
 class _Row:
     node: _Node
@@ -217,9 +238,12 @@ class _Reader:
     rows: list[_Row] = field(default_factory=list)
     trailer: list[tuple[int, str]] = field(default_factory=list)
     warnings: list[ParseWarning] = field(default_factory=list)
+    shape: _Shape | None = None
 
     def take(self, number: int, line: str) -> None:
-        if line.startswith("##"):
+        if line[0] == " " and not self.trailer:  # most lines: nothing but a row begins so
+            self.row(number, line)
+        elif line.startswith("##"):
             self.trailer.append((number, line))
         elif is_noise(line):
             self.warnings.append(ParseWarning(number, line))
@@ -237,8 +261,17 @@ class _Reader:
             self.nodes.append(_Node(number, line, header["mode"], guid, header["name"]))
             if header["mode"] != "Errors" and guid is None:
                 raise ParseError(TOOL, "the header lacks its GUID", line=number, text=line)
-        elif (port := _PORT.match(line)) is not None:
-            self.add_port(number, line, port)
+        else:
+            self.row(number, line)
+
+    def row(self, number: int, line: str) -> None:
+        alike = self.shape.pattern.match(line) if self.shape is not None else None
+        if alike is not None and self.shape is not None and self.nodes:
+            guid, port, *values = alike.groups()
+            counters = dict(zip(self.shape.names, map(int, values), strict=True))
+            self.add(number, line, guid, port, counters, self.shape.wide)
+        elif (match := _PORT.match(line)) is not None:
+            self.add_port(number, line, match)
         elif _LINK.match(line) and self.rows and self.rows[-1].link_info is None:
             self.rows[-1].link_info = line.strip().removeprefix("Link info: ").rstrip()
         else:
@@ -263,17 +296,30 @@ class _Reader:
             raise ParseError(
                 TOOL, "a port row that is not a list of [Counter == N]", line=number, text=line
             )
-        port: int | AllPorts = "ALL"
-        if match["port"] != "ALL":
-            try:
-                port = bounded(match["port"], PORT_NUMBERS, "a port number")
-            except ValueError as error:
-                raise ParseError(TOOL, str(error), line=number, text=line) from None
+        self.shape = _Shape.of(counters, frozenset(wide))
+        self.add(number, line, match["guid"], match["port"], counters, self.shape.wide)
+
+    def add(
+        self,
+        number: int,
+        line: str,
+        guid: str,
+        shown: str,
+        counters: dict[str, int],
+        wide: frozenset[str],
+    ) -> None:
+        try:
+            port: int | AllPorts = "ALL" if shown == "ALL" else _port_number(shown)
+        except ValueError as error:
+            raise ParseError(TOOL, str(error), line=number, text=line) from None
         node = self.nodes[-1]
         node.rows += 1
-        self.rows.append(
-            _Row(node, Guid.parse(match["guid"]), port, counters, frozenset(wide), number, line)
-        )
+        self.rows.append(_Row(node, Guid(guid, 16), port, counters, wide, number, line))
+
+
+@lru_cache(maxsize=1024)
+def _port_number(text: str) -> int:
+    return bounded(text, PORT_NUMBERS, "a port number")
 
 
 def parse(text: str) -> QueryErrors:
@@ -336,11 +382,16 @@ def _data(row: _Row) -> PortData:
 
 def _bits(row: _Row) -> int:
     """64 where a data counter shows that the extended set was read, else 32."""
+    if not _EXTENDED_ONLY.isdisjoint(row.counters):
+        return table.EXTENDED_BITS
     data = {name: row.counters[name] for name in table.DATA_COUNTERS if name in row.counters}
-    proven = any(table.WIDTH[name] == table.EXTENDED_BITS for name in data) or any(
-        value >> table.WIDTH[name] for name, value in data.items()
-    )
+    proven = any(value >> table.WIDTH[name] for name, value in data.items())
     return table.EXTENDED_BITS if proven else table.WIDTH["PortXmitData"]
+
+
+_EXTENDED_ONLY = frozenset(
+    name for name in table.DATA_COUNTERS if table.WIDTH[name] == table.EXTENDED_BITS
+)
 
 
 def _summary(trailer: list[tuple[int, str]]) -> Summary | None:
