@@ -113,6 +113,8 @@ TESTED_BY = {
     "parse/ibnetdiscover/_blocks.py": "parse/test_ibnetdiscover.py",
     "parse/ibnetdiscover/_ports.py": "parse/test_ibnetdiscover.py",
     "parse/ibnetdiscover/_records.py": "parse/test_ibnetdiscover.py",
+    "parse/ibqueryerrors/_records.py": "parse/test_ibqueryerrors.py",
+    "parse/ibqueryerrors/_rows.py": "parse/test_ibqueryerrors.py",
     "parse/ibroute.py": "parse/test_lft.py",
     "parse/lft_rows.py": "parse/test_lft.py",
     "parse/opensm_dump.py": "parse/test_lft.py",

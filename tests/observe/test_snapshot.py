@@ -1,11 +1,14 @@
 """What was seen: parts that are not there raise, and windows need both of their sweeps."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ibaccept.checks.counters import ErrorCounters, window_of
 from ibaccept.fabric.model import Fabric, Guid, Node, NodeType, Port, PortId, PortState
 from ibaccept.observe.counters import Sweep
 from ibaccept.observe.snapshot import Gap, Snapshot, SubnetManagers, Window
+from ibaccept.parse.ibqueryerrors import PortData, PortErrors
 from ibaccept.site.inventory import Inventory
 from ibaccept.site.plan import Plan
 from ibaccept.verdict.absence import NotSeen, NotSeenError
@@ -181,3 +184,46 @@ def test_gaps_that_can_hide_a_cable_between_seen_nodes(ports, opened):
     gaps = tuple(Gap(f"gap {n}", "no answer", at=port) for n, port in enumerate(ports))
 
     assert snapshot(gaps=gaps).open_gaps == (gaps if opened else ())
+
+
+COUNTED = st.dictionaries(
+    st.sampled_from(["PortXmitData", "PortRcvData", "PortXmitPkts"]), st.integers(0, 3), max_size=3
+)
+
+
+def counted(data, bits, errors):
+    """A sweep of one port; None where the output does not list it."""
+    port = PortId(A, 13)
+    row = None if data is None else PortData(A, "SwitchA", 13, data, bits, None, 1, "")
+    listed = None
+    if errors is not None:
+        listed = PortErrors(A, A, "SwitchA", 13, errors, frozenset(), None, 1, "")
+    return Sweep(
+        0.0,
+        1.0,
+        "captures/1.txt",
+        errors={} if listed is None else {port: listed},
+        read_data=lambda: {} if row is None else {port: row},
+    )
+
+
+SWEPT = st.builds(
+    counted,
+    st.none() | COUNTED,
+    st.sampled_from([32, 64]),
+    st.none() | st.dictionaries(st.just("LinkDownedCounter"), st.integers(1, 3), min_size=1),
+)
+
+
+@given(SWEPT, SWEPT)
+def test_the_first_counter_that_fell_is_named(before, after):
+    # counter by counter, in the order in which the first sweep prints them
+    port = PortId(A, 13)
+    fell = [
+        (name, reading.value, later.value)
+        for name, reading in before.listed(port).items()
+        for later in [after.listed(port).get(name) or after.reading(port, name)]
+        if later is not None and later.bits == reading.bits and later.value < reading.value
+    ]
+
+    assert Window(before, after).fell(port) == (fell[0] if fell else None)

@@ -1,11 +1,14 @@
 """What the tools of infiniband-diags have in common."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ibaccept.parse import (
     ParseError,
+    diags,
     iblinkinfo,
     ibnetdiscover,
     ibqueryerrors,
@@ -13,7 +16,15 @@ from ibaccept.parse import (
     perfquery,
     saquery,
 )
-from ibaccept.parse.diags import ErrorLine, error_lines, foreign_lines, is_banner, is_foreign
+from ibaccept.parse.diags import (
+    LONGEST_LINE,
+    ErrorLine,
+    error_lines,
+    foreign_lines,
+    is_banner,
+    is_foreign,
+    refuse_overlong,
+)
 
 TIMEOUT = (
     "src/query_smp.c:199; umad (DR path slid 0; dlid 0; 0,1,13,22 Attr 0x11:0) bad status 110; "
@@ -230,3 +241,39 @@ def test_foreign_lines_are_counted_at_both_ends():
     text = f"\ufeff{FOREIGN[15]}\n" + "data\n" * 50_000 + f"{FOREIGN[16]}"
 
     assert foreign_lines(text.encode()) == ("byte order mark", FOREIGN[15], FOREIGN[16].strip())
+
+
+@given(st.from_regex(diags._FOREIGN, fullmatch=True))
+def test_foreign_lines_that_begin_with_a_blank_have_a_pattern_of_their_own(line):
+    # else is_foreign, which holds such a line against that pattern alone, would miss it
+    assert (line[:1].isspace(), is_foreign(line)) == (False, len(line) <= LONGEST_LINE)
+
+
+@pytest.mark.parametrize("line", ['\tLC_ALL = "C.UTF-8",', "    LANGUAGE = (unset),"])
+def test_indented_lines_of_the_shell_are_foreign(line):
+    assert is_foreign(line)
+
+
+PIECES = st.sampled_from(
+    ["7", "12", "x", " ", "\n", "\r\n", "٣", "7" * 31, "7" * 64, "7" * 65, "x" * 4095, "x" * 4097]
+)
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_a_line_or_number_longer_than_any_is_refused(text):
+    lines = text.split("\n")
+    long = [n for n, line in enumerate(lines, 1) if len(line) > LONGEST_LINE]
+    runs = [
+        n
+        for n, line in enumerate(lines, 1)
+        for digits, run in itertools.groupby(line, str.isdecimal)
+        if digits and len(list(run)) >= 65
+    ]
+    expected = long[:1] or runs[:1]
+
+    found = []
+    try:
+        refuse_overlong("tool", text)
+    except ParseError as error:
+        found.append(error.line)
+    assert found == expected

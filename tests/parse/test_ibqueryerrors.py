@@ -1,5 +1,6 @@
 """ibqueryerrors: what is listed, what is counted, and who did not answer."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -412,3 +413,31 @@ def test_nodes_with_data_counters_are_those_of_the_rows(golden, case):
 
 def test_nodes_with_data_counters_have_a_header_of_their_own():
     assert data_nodes('Errors for 0x1 "a"\nx Data Counters for 0x2 "b"\n') == set()
+
+
+UNITS = st.sampled_from(["", " (5.625KB)", " (  1.000)", " (inf)"])
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["PortXmitData", "PortRcvData", "PortXmitWait", "PortUnicastRcvPkts"]),
+            st.tuples(st.integers(0, 2**64 - 1), UNITS),
+            min_size=1,
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+)
+def test_a_row_is_read_alike_whatever_rows_stand_above_it(rows):
+    header = 'Data Counters for 0xa "A"\n'
+    texts = [
+        f"   GUID 0xa port {number}:"
+        + "".join(f" [{name} == {value}{unit}]" for name, (value, unit) in row.items())
+        + "\n"
+        for number, row in enumerate(rows, 1)
+    ]
+
+    alone = [parse(header + text).data_blocks[0] for text in texts]
+    together = parse(header + "".join(texts)).data_blocks
+    assert [replace(row, line=0) for row in together] == [replace(row, line=0) for row in alone]
