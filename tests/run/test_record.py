@@ -6,6 +6,7 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
+import openpyxl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.run.inputs import Inputs
 from ibaccept.run.record import RunInfo, copy_captures, keep_inputs, new_run_dir, replay_inputs
+from ibaccept.run.session import begin
+from ibaccept.site.plan import Plan
 from ibaccept.transport.captures import Bundle
 
 INFO = RunInfo("small", "2026-11-30T10:16:03Z", "2026-11-30", token="t")
@@ -300,3 +303,17 @@ def test_runs_of_one_second(tmp_path):
 
     assert names == ["2026-11-30T101603Z-small", "2026-11-30T101603Z-small-2"]
     assert Path(tmp_path, names[1]).is_dir()
+
+
+def test_a_workbook_is_kept_as_one(tmp_path, desk):
+    book = openpyxl.Workbook()
+    for row in (("a_name", "a_port", "b_name", "b_port"), ("SwitchA", 13, "SwitchB", 25)):
+        book.active.append(row)
+    book.save(desk.folder / "Cables.XLSX")
+    with (desk.folder / "expectations.yaml").open("a") as file:
+        file.write("  - {id: cabled, kind: cabling, plan: Cables.XLSX}\n")
+
+    run = begin(desk.given(), lambda _text: None)
+    kept = run.run_dir / "inputs/cables.xlsx"
+    assert kept.read_bytes() == (desk.folder / "Cables.XLSX").read_bytes()
+    assert replay_inputs(run.run_dir, None, None).plan == Plan.load(kept)

@@ -24,15 +24,14 @@ def test_a_plan_with_all_columns():
     assert plan == Plan(
         (
             PlannedCable(
-                End("SwitchA", Guid(0x0002C90300000001), 13),
-                End("SwitchB", Guid(0x0002C90300000002), 25),
-                "R1",
+                End("SwitchA", Guid(0x0002C90300000001), 13, "R1"),
+                End("SwitchB", Guid(0x0002C90300000002), 25, "R1"),
                 "L-1",
                 "3 m",
                 "MCP1650",
                 2,
             ),
-            PlannedCable(End("SwitchA", None, 14), End("SwitchB", None, 26), "R1", line=4),
+            PlannedCable(End("SwitchA", None, 14, "R1"), End("SwitchB", None, 26, "R1"), line=4),
         ),
         "cables.csv",
     )
@@ -44,8 +43,13 @@ def test_a_plan_with_all_columns():
         ("", "p:1: the file is empty; its first line is a_name,a_guid,a_port,b_name,b_guid,b_port"),
         (HEADER, "p: the plan has no cable; add a row for each"),
         (
-            "a_name;a_port;b_name;b_port\n",
-            "p:1: the columns are not separated by commas; save the plan as comma-separated CSV",
+            "A,1,B,2\n",
+            "p:1: the first line is no header; put above it the names of the columns, such as "
+            "a_name,a_guid,a_port,b_name,b_guid,b_port",
+        ),
+        (
+            "a_name,a_port,b_name,b_port,lable\n",
+            "p:1: unknown column 'lable'; did you mean 'label'?",
         ),
         (
             "a_nmae,a_port,b_name,b_port\n",
@@ -57,7 +61,7 @@ def test_a_plan_with_all_columns():
             "p:1: the columns b_name and b_guid are both missing; one is needed",
         ),
         ("a_name,a_name,a_port,b_name,b_port\n", "p:1: the column 'a_name' is there twice"),
-        (HEADER + "A,,1,B,,2,\n", "p:2: 7 cells where the header has 6 columns"),
+        (HEADER + "A,,1,B,,2,x\n", "p:2: 7 cells where the header has 6 columns"),
         (
             HEADER + "A,1.07E+15,1,B,,2\n",
             "p:2: a_guid: '1.07E+15' is not a GUID (1 to 16 hexadecimal digits)",
@@ -92,7 +96,35 @@ def test_unreadable_files(tmp_path: Path):
 
     assert messages == [
         "absent.csv: cannot be read: No such file or directory",
-        "latin.csv: is not UTF-8 text (byte 7); save it as UTF-8",
+        "latin.csv:1: byte 0xe4 is not UTF-8 text; save the plan as UTF-8, or convert it with: "
+        "iconv -f WINDOWS-1252 -t UTF-8",
+    ]
+
+
+def test_racks_and_labels_of_both_ends_and_columns_of_the_site():
+    text = (
+        "A_Name,a_port,a_rack,a_label,b_name,b_port,b_rack,b_label,rack,Ticket\n"
+        "SwitchA,1,R1,CA-1,SwitchB,2,,CB-1,R9,T-7\n"
+    )
+
+    plan = Plan.read(text, name="p")
+    assert plan.cables == (
+        PlannedCable(
+            End("SwitchA", None, 1, "R1", "CA-1"),
+            End("SwitchB", None, 2, "R9", "CB-1"),
+            line=2,
+            more=(("Ticket", "T-7"),),
+        ),
+    )
+
+
+def test_cells_that_a_spreadsheet_leaves_out_at_the_end_of_a_row_are_empty():
+    text = "a_name,a_port,b_name,b_port,label,length\nA,1,B,2\nC,1,D,2,L,,,\n"
+
+    plan = Plan.read(text, name="p")
+    assert [(cable.name, cable.label) for cable in plan.cables] == [
+        ("A/1 - B/2", ""),
+        ("C/1 - D/2", "L"),
     ]
 
 

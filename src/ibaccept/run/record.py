@@ -174,8 +174,9 @@ def keep_inputs(run_dir: Path, inputs: Inputs, info: RunInfo) -> RunInfo:
     _keep(inputs.inventory_file, folder / "inventory.yaml", masked_inventory)
     plans = {}
     for number, (text, plan) in enumerate(inputs.expectations.plans.items()):
-        name = "cables.csv" if number == 0 else f"cables-{number + 1}.csv"
         source = inputs.files.path(text)
+        suffix = ".xlsx" if source.suffix.lower() == ".xlsx" else ".csv"
+        name = f"cables{suffix}" if number == 0 else f"cables-{number + 1}{suffix}"
         if source.is_file():
             _keep(source, folder / name)
         elif source.is_dir():

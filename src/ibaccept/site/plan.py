@@ -1,7 +1,8 @@
-"""The cabling plan: which port is to be cabled to which. CSV, or a fabric known to be good.
+"""The cabling plan: which port is to be cabled to which. A table, or a fabric known to be good.
 
-Columns (any order): ``a_name,a_guid,a_port,b_name,b_guid,b_port`` and optional
-``rack,label,length,part``. GUIDs are node GUIDs in hex; a name alone serves where it is unique.
+Columns (any order): ``a_name,a_guid,a_port,b_name,b_guid,b_port``, and optional ``a_rack``,
+``b_rack`` (or ``rack`` for both), ``a_label``, ``b_label``, ``label``, ``length``, ``part``; others
+are kept. GUIDs are node GUIDs in hex; a name alone serves where it is unique.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from ibaccept.errors import InputError, InputProblemsError
 from ibaccept.fabric.harmless import acts
 from ibaccept.fabric.model import Fabric, Guid, Port
 from ibaccept.fabric.names import host_part
-from ibaccept.fabric.suggest import did_you_mean
+from ibaccept.fabric.suggest import closest
+from ibaccept.site.planfile import PlanRow, PlanRows, read_rows
 
 END_COLUMNS = ("a_name", "a_guid", "a_port", "b_name", "b_guid", "b_port")
-OPTIONAL_COLUMNS = ("rack", "label", "length", "part")
+OPTIONAL_COLUMNS = (*("rack", "a_rack", "b_rack", "label", "a_label", "b_label", "length", "part"),)
 COLUMNS = END_COLUMNS + OPTIONAL_COLUMNS
 MAX_PORT = 254
 """Highest port number of a node (InfiniBand Architecture Specification volume 1, NodeInfo)."""
@@ -28,11 +30,18 @@ MAX_PORT = 254
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One planned end: at least one of name and node GUID, and the port number."""
+    """One planned end: at least one of name and node GUID, and the port number.
+
+    Attributes:
+        rack: where it is, in the site's words.
+        label: of this end of the cable.
+    """
 
     name: str
     guid: Guid | None
     port: int
+    rack: str = ""
+    label: str = ""
 
     def __str__(self) -> str:
         return f"{self.name or self.guid}/{self.port}"
@@ -45,15 +54,23 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCable:
-    """One row. ``line`` is its line in the CSV, 0 where the plan is a recorded fabric."""
+    """One row.
+
+    Attributes:
+        label: of the cable.
+        length: in the site's words: ``3 m``.
+        part: number of the cable's maker.
+        line: of the file, or row of the sheet; 0 where the plan is a recorded fabric.
+        more: columns this suite does not know, by name.
+    """
 
     a: End
     b: End
-    rack: str = ""
     label: str = ""
     length: str = ""
     part: str = ""
     line: int = 0
+    more: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -93,37 +110,35 @@ class Plan:
 
     @classmethod
     def load(cls, path: Path, *, name: str | None = None) -> Self:
-        """Read a CSV file.
+        """Read a file, as ``planfile`` takes it.
 
         Raises:
             InputError: not readable, or every problem of its rows, a sentence each.
         """
         file = name if name is not None else str(path)
         try:
-            text = path.read_bytes().decode("utf-8-sig")
+            data = path.read_bytes()
         except OSError as error:
             raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{file}: is not UTF-8 text (byte {error.start + 1}); save it as UTF-8"
-            ) from None
-        return cls.read(text, name=file)
+        return cls.read(data, name=file)
 
     @classmethod
-    def read(cls, text: str, *, name: str) -> Self:
-        """As ``load``, for text.
+    def read(cls, data: bytes | str, *, name: str) -> Self:
+        """As ``load``, for what the file holds, or text.
 
         Raises:
             InputError: every problem of the rows, a sentence each.
         """
+        data = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+        found = read_rows(data, name=name, columns=COLUMNS)
         problems: list[str] = []
-        cables = tuple(_rows(text, name, problems))
-        problems += _used_twice(cables, name)
-        problems += _two_names(cables, name)
+        cables = tuple(_cables(found, problems))
+        problems += _used_twice(cables, found.where)
+        problems += _two_names(cables, found.where)
         if problems:
             raise InputProblemsError(problems)
         if not cables:
-            raise InputError(f"{name}: the plan has no cable; add a row for each")
+            raise InputError(f"{found.where}: the plan has no cable; add a row for each")
         return cls(cables, name)
 
 
@@ -147,42 +162,37 @@ def _end(fabric: Fabric, port: Port) -> End:
     return End("" if acts(name) else name, node.guid, port.id.port)
 
 
-def _rows(text: str, file: str, problems: list[str]) -> Iterator[PlannedCable]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    header: list[str] | None = None
-    line = 1
-    try:
-        for row in reader:
-            first, line = line, reader.line_num + 1
-            cells = [cell.strip() for cell in row]
-            if not any(cells):
-                continue
-            if header is None:
-                header = cells
-                wrong = _header_problems(header, text)
-                problems += [f"{file}:{first}: {sentence}" for sentence in wrong]
-                if wrong:
-                    return
-                continue
-            found: list[str] = []
-            cable = _cable(header, cells, first, found)
-            problems += [f"{file}:{first}: {sentence}" for sentence in found]
-            if cable is not None:
-                yield cable
-    except csv.Error as error:
-        problems.append(f"{file}:{reader.line_num}: is not CSV: {error}")
+def _cables(found: PlanRows, problems: list[str]) -> Iterator[PlannedCable]:
+    if not found.rows:
+        problems.append(
+            f"{found.where}:1: the file is empty; its first line is {','.join(END_COLUMNS)}"
+        )
         return
-    if header is None:
-        problems.append(f"{file}:1: the file is empty; its first line is {','.join(END_COLUMNS)}")
+    head, *rows = found.rows
+    header = [name.lower() if name.lower() in COLUMNS else name for name in head.cells]
+    wrong = _header_problems(header)
+    problems += [f"{found.where}:{head.line}: {sentence}" for sentence in wrong]
+    for row in () if wrong else rows:
+        faults: list[str] = []
+        cable = _cable(header, row, faults)
+        problems += [f"{found.where}:{row.line}: {sentence}" for sentence in faults]
+        if cable is not None:
+            yield cable
 
 
-def _header_problems(header: list[str], text: str) -> list[str]:
-    if len(header) == 1 and (";" in header[0] or "\t" in text.splitlines()[0]):
-        return ["the columns are not separated by commas; save the plan as comma-separated CSV"]
+def _header_problems(header: list[str]) -> list[str]:
+    """What is wrong with the first line. A column that is not known is kept, unless misspelt."""
+    if not set(header) & set(COLUMNS) and all(closest(name, COLUMNS) is None for name in header):
+        return [
+            "the first line is no header; put above it the names of the columns, such as "
+            f"{','.join(END_COLUMNS)}"
+        ]
+    absent = [name for name in COLUMNS if name not in header]
     wrong = [
-        f"unknown column {name!r}{did_you_mean(name, COLUMNS)}"
+        f"unknown column {name!r}; did you mean {near!r}?"
         for name in header
-        if name not in COLUMNS
+        if name and name not in COLUMNS
+        if (near := closest(name, absent, cutoff=MISSPELT)) is not None
     ]
     wrong += [
         f"the column {name!r} is there twice"
@@ -201,21 +211,26 @@ def _header_problems(header: list[str], text: str) -> list[str]:
     return wrong
 
 
-def _cable(
-    header: list[str], cells: list[str], line: int, problems: list[str]
-) -> PlannedCable | None:
-    if len(cells) != len(header):
-        problems.append(f"{len(cells)} cells where the header has {len(header)} columns")
+MISSPELT = 0.75
+"""Likeness from which a column's name is taken for a misspelling and not for the site's own."""
+
+
+def _cable(header: list[str], found: PlanRow, problems: list[str]) -> PlannedCable | None:
+    # Spreadsheets leave out, or add, empty cells at the end of a row.
+    cells = [*found.cells, *("",) * (len(header) - len(found.cells))]
+    if any(cells[len(header) :]):
+        problems.append(f"{len(found.cells)} cells where the header has {len(header)} columns")
         return None
-    row = dict(zip(header, cells, strict=True))
+    row = dict(zip(header, cells, strict=False))
     a, b = _read_end("a", row, problems), _read_end("b", row, problems)
     if a is None or b is None:
         return None
     if a.key == b.key:
         problems.append(f"both ends are {a}")
         return None
-    rack, label, length, part = (row.get(name, "") for name in OPTIONAL_COLUMNS)
-    return PlannedCable(a, b, rack, label, length, part, line)
+    label, length, part = (row.get(name, "") for name in ("label", "length", "part"))
+    more = tuple((name, text) for name, text in row.items() if name and name not in COLUMNS)
+    return PlannedCable(a, b, label, length, part, found.line, more)
 
 
 def _read_end(side: str, row: Mapping[str, str], problems: list[str]) -> End | None:
@@ -233,7 +248,10 @@ def _read_end(side: str, row: Mapping[str, str], problems: list[str]) -> End | N
     number = int(port) if port.isascii() and port.isdigit() else 0
     if not 1 <= number <= MAX_PORT:
         problems.append(f"{side}_port: {port!r} is not a port number (1 to {MAX_PORT})")
-    return End(name, guid, number) if len(problems) == before else None
+    if len(problems) > before:
+        return None
+    rack = row.get(f"{side}_rack", "") or row.get("rack", "")
+    return End(name, guid, number, rack, row.get(f"{side}_label", ""))
 
 
 def _used_twice(cables: tuple[PlannedCable, ...], file: str) -> Iterator[str]:
