@@ -305,7 +305,7 @@ def test_runs_of_one_second(tmp_path):
     assert Path(tmp_path, names[1]).is_dir()
 
 
-def test_a_workbook_is_kept_as_one(tmp_path, desk):
+def test_a_workbook_is_kept_as_one(desk):
     book = openpyxl.Workbook()
     for row in (("a_name", "a_port", "b_name", "b_port"), ("SwitchA", 13, "SwitchB", 25)):
         book.active.append(row)
