@@ -6,7 +6,8 @@ import pytest
 
 from ibaccept.errors import IbacceptError
 from ibaccept.observe.counters import Sweep
-from ibaccept.run.loads import Loaded, LoadLook
+from ibaccept.run.loads import Loaded, LoadLook, take_loads
+from ibaccept.run.record import copy_captures
 from ibaccept.verdict.absence import NotSeen, NotSeenError
 
 RUNS = object()
@@ -65,3 +66,24 @@ def test_there_is_no_window_without_both_sweeps(lost):
 
     assert unseen.value.part == LOST
     assert loads.measured().window == LOST
+
+
+def test_a_replay_makes_no_load_run_that_the_earlier_run_did_not_end(tmp_path, monkeypatch):
+    """The earlier run may have been killed under load: its captures lack the mark of the end."""
+    captures = tmp_path / "earlier/captures"
+    captures.mkdir(parents=True)
+    (captures / "complete").touch()
+    (captures / "index.jsonl").touch()
+    monkeypatch.setattr("ibaccept.run.record.check_captures", lambda _source: None)
+    sent = []
+    monkeypatch.setattr("ibaccept.run.loads.open_transport", lambda *_a, **_k: sent.append(1))
+    run_dir = tmp_path / "now"
+    run_dir.mkdir()
+    copy_captures(tmp_path / "earlier", run_dir)
+
+    with pytest.raises(NotSeenError) as caught:
+        take_loads(run_dir, None, None, info=None, ssh_config=None, progress=None)
+    assert (caught.value.part.reason, sent) == (
+        "the run that is judged again was cut short before they had ended",
+        [],
+    )

@@ -17,7 +17,7 @@ from ibaccept.observe.lids import JobSides
 from ibaccept.observe.look import sweep_again
 from ibaccept.observe.snapshot import Snapshot, Window
 from ibaccept.run.inputs import Inputs
-from ibaccept.run.record import INPUTS, LOADED, RunInfo, alone
+from ibaccept.run.record import INPUTS, LOADED, REPLAYED, RunInfo, alone
 from ibaccept.transport.captures import CAPTURES, Bundle
 from ibaccept.transport.replay import RecordingTransport, ReplayTransport
 from ibaccept.transport.router import open_transport
@@ -115,8 +115,20 @@ def take_loads(
         info: its token, and the pace.
         ssh_config: see ``open_transport``.
         progress: takes each step, a line each.
+
+    Raises:
+        NotSeenError: the captures are those of an earlier run, which was cut short before its load
+            runs had ended; nothing is sent.
     """
     marker = run_dir / CAPTURES / LOADED
+    if (run_dir / CAPTURES / REPLAYED).is_file() and not marker.is_file():
+        raise NotSeenError(
+            NotSeen(
+                "the load runs",
+                "the run that is judged again was cut short before they had ended",
+                "run the suite with --load against the fabric and let it end",
+            )
+        )
     # Not the file of the look: who only reads the look need not wait for the load.
     with alone(run_dir / INPUTS / "expectations.yaml"):
         if not marker.is_file():
