@@ -6,8 +6,9 @@ import pytest
 
 from ibaccept.errors import IbacceptError
 from ibaccept.observe.counters import Sweep
-from ibaccept.run.loads import Loaded, LoadLook, take_loads
-from ibaccept.run.record import copy_captures
+from ibaccept.run.again import open_again
+from ibaccept.run.loads import Loaded, LoadLook
+from ibaccept.run.session import begin, join
 from ibaccept.verdict.absence import NotSeen, NotSeenError
 
 RUNS = object()
@@ -68,21 +69,26 @@ def test_there_is_no_window_without_both_sweeps(lost):
     assert loads.measured().window == LOST
 
 
-def test_a_replay_makes_no_load_run_that_the_earlier_run_did_not_end(tmp_path, monkeypatch):
+@pytest.mark.parametrize("way", ["--replay", "xdist worker", "in place"])
+def test_a_replay_makes_no_load_run_that_the_earlier_run_did_not_end(desk, monkeypatch, way):
     """The earlier run may have been killed under load: its captures lack the mark of the end."""
-    captures = tmp_path / "earlier/captures"
-    captures.mkdir(parents=True)
-    (captures / "complete").touch()
-    (captures / "index.jsonl").touch()
-    monkeypatch.setattr("ibaccept.run.record.check_captures", lambda _source: None)
+    (desk.folder / "expectations.yaml").write_text(
+        "version: 1\nfabric: scripted\njob: {clients: clients, storage: storage}\n"
+        "workloads:\n  rdma: {}\nexpect:\n"
+        "  - {id: clean-load, kind: error-counters, links: isl, window: load}\n"
+    )
+    earlier = begin(desk.given(load="1"), print)
+    earlier.snapshot()
     sent = []
     monkeypatch.setattr("ibaccept.run.loads.open_transport", lambda *_a, **_k: sent.append(1))
-    run_dir = tmp_path / "now"
-    run_dir.mkdir()
-    copy_captures(tmp_path / "earlier", run_dir)
+    run = begin(desk.given(replay=str(earlier.run_dir)), print)
+    if way == "xdist worker":
+        run = join({"run_dir": run.run_dir, "ssh_config": None, "replay": run.replay}, print)
+    if way == "in place":
+        run = open_again(earlier.run_dir)
 
     with pytest.raises(NotSeenError) as caught:
-        take_loads(run_dir, None, None, info=None, ssh_config=None, progress=None)
+        run.loads(run.snapshot()).loaded()
     assert (caught.value.part.reason, sent) == (
         "the run that is judged again was cut short before they had ended",
         [],

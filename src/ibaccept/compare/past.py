@@ -13,12 +13,17 @@ from ibaccept.observe.snapshot import Snapshot
 from ibaccept.report.json_report import VerdictsDocument, load_document
 from ibaccept.report.meta import epoch
 from ibaccept.run.inputs import Inputs
-from ibaccept.run.loads import recorded_loads
+from ibaccept.run.loads import ended_load, recorded_loads
 from ibaccept.run.look import recorded_snapshot
 from ibaccept.run.record import RunInfo, replay_inputs
 from ibaccept.verdict.absence import NotSeen
 
 VERDICTS = "verdicts.json"
+
+
+def _silent(_step: str) -> None:
+    """Take no progress."""
+
 
 HINT = "judge the run again with --replay to see what is wrong with its folder"
 
@@ -66,8 +71,10 @@ class PastRun:
         except IbacceptError as error:
             part = NotSeen(f"the captures of {folder}", str(error), HINT)
             return cls(folder, document, inputs, part, None)
+        if not ended_load(source):
+            return cls(folder, document, inputs, snapshot, None)
         try:
-            loads = recorded_loads(source, inputs, snapshot, info)
+            loads = recorded_loads(source, inputs, snapshot, info=info, progress=_silent).runs
         except IbacceptError as error:
             part = NotSeen(f"the load runs of {folder}", str(error), HINT)
             return cls(folder, document, inputs, snapshot, part)

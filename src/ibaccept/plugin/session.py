@@ -89,6 +89,7 @@ def pytest_configure_node(node: Any) -> None:
         node.workerinput["ibaccept"] = {
             "run_dir": str(run.run_dir.resolve()),
             "ssh_config": None if run.ssh_config is None else str(run.ssh_config),
+            "replay": None if run.replay is None else str(run.replay),
         }
 
 

@@ -17,7 +17,7 @@ from ibaccept.observe.lids import JobSides
 from ibaccept.observe.look import sweep_again
 from ibaccept.observe.snapshot import Snapshot, Window
 from ibaccept.run.inputs import Inputs
-from ibaccept.run.record import INPUTS, LOADED, REPLAYED, RunInfo, alone
+from ibaccept.run.record import INPUTS, LOADED, RunInfo, alone
 from ibaccept.transport.captures import CAPTURES, Bundle
 from ibaccept.transport.replay import RecordingTransport, ReplayTransport
 from ibaccept.transport.router import open_transport
@@ -115,20 +115,8 @@ def take_loads(
         info: its token, and the pace.
         ssh_config: see ``open_transport``.
         progress: takes each step, a line each.
-
-    Raises:
-        NotSeenError: the captures are those of an earlier run, which was cut short before its load
-            runs had ended; nothing is sent.
     """
     marker = run_dir / CAPTURES / LOADED
-    if (run_dir / CAPTURES / REPLAYED).is_file() and not marker.is_file():
-        raise NotSeenError(
-            NotSeen(
-                "the load runs",
-                "the run that is judged again was cut short before they had ended",
-                "run the suite with --load against the fabric and let it end",
-            )
-        )
     # Not the file of the look: who only reads the look need not wait for the load.
     with alone(run_dir / INPUTS / "expectations.yaml"):
         if not marker.is_file():
@@ -141,29 +129,36 @@ def take_loads(
                 recording.close()
             marker.touch()
             return loaded
-    return _replayed(run_dir, inputs, snapshot, info, progress)
+    return recorded_loads(run_dir, inputs, snapshot, info=info, progress=progress)
+
+
+def ended_load(run_dir: Path) -> bool:
+    """True where a run made load runs, all of them to their end."""
+    return (run_dir / CAPTURES / LOADED).is_file()
 
 
 def recorded_loads(
-    run_dir: Path, inputs: Inputs, snapshot: Snapshot, info: RunInfo
-) -> LoadRuns | None:
-    """The load runs of a run, from its captures alone; None where it made none.
-
-    Raises:
-        IbacceptError: the captures were cut or changed, or lack what the inputs order.
-    """
-    if not (run_dir / CAPTURES / LOADED).is_file():
-        return None
-    return _replayed(run_dir, inputs, snapshot, info, lambda _step: None).runs
-
-
-def _replayed(
     run_dir: Path,
     inputs: Inputs,
     snapshot: Snapshot,
+    *,
     info: RunInfo,
     progress: Callable[[str], None],
 ) -> Loaded:
+    """The load runs of a run, from its captures alone; the arguments as in ``take_loads``.
+
+    Raises:
+        NotSeenError: the run was cut short before they had ended.
+        IbacceptError: the captures were cut or changed, or lack what the inputs order.
+    """
+    if not ended_load(run_dir):
+        raise NotSeenError(
+            NotSeen(
+                "the load runs",
+                "the run that is judged again was cut short before they had ended",
+                "run the suite with --load against the fabric and let it end",
+            )
+        )
     replay = ReplayTransport(run_dir, label=LABEL)
     at_once = replace(info.pace, sleep=lambda _seconds: None)
     return _load(replay, inputs, snapshot, info.token, at_once, progress)

@@ -33,8 +33,6 @@ INPUTS = "inputs"
 RUN = "run.json"
 COMPLETE = "complete"
 LOADED = "loaded"
-REPLAYED = "replayed"
-"""Beside the captures of an earlier run: whatever they lack, nothing is sent to get it."""
 SUM = "sha256"
 """Key of the checksum in ``run.json``: of its other keys, sorted, as JSON."""
 
@@ -302,7 +300,6 @@ def copy_captures(source: Path, run_dir: Path) -> None:
     check_captures(source)
     try:
         shutil.copytree(source / CAPTURES, run_dir / CAPTURES, dirs_exist_ok=True)
-        (run_dir / CAPTURES / REPLAYED).touch()
     except (OSError, shutil.Error) as error:
         first = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror
         shutil.rmtree(run_dir, ignore_errors=True)

@@ -13,8 +13,8 @@ from ibaccept.fabric.nodeset import fold
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.run.inputs import Inputs
 from ibaccept.run.items import item_id
-from ibaccept.run.loads import LoadLook, take_loads
-from ibaccept.run.look import take_snapshot
+from ibaccept.run.loads import Loaded, LoadLook, recorded_loads, take_loads
+from ibaccept.run.look import recorded_snapshot, take_snapshot
 from ibaccept.run.record import RunInfo, copy_captures, keep_inputs, new_run_dir, replay_inputs
 from ibaccept.verdict import Verdict
 from ibaccept.verdict.answer import NotRun
@@ -65,7 +65,7 @@ class Session:
         ssh_config: OpenSSH configuration to use instead of the user's.
         progress: takes each step, a line each.
         lab: the simulated fabric, where one was started.
-        replay: the run that is judged again.
+        replay: the run that is judged again: nothing is sent, whatever its captures lack.
         verdicts: of every item that ended, in order (controller only).
         meta: observer, tools and warnings of the sweep, for the reports (controller only).
         skipped: items that did not run, by id (controller only).
@@ -87,7 +87,9 @@ class Session:
 
     def snapshot(self) -> Snapshot:
         """The sweep of the fabric; made at most once per run."""
-        if self.seen is None:
+        if self.seen is None and self.replay is not None:
+            self.seen = recorded_snapshot(self.run_dir, self.inputs)
+        elif self.seen is None:
             self.seen = take_snapshot(
                 self.run_dir, self.inputs, ssh_config=self.ssh_config, progress=self.progress
             )
@@ -99,17 +101,18 @@ class Session:
             self._loads = LoadLook(
                 snapshot,
                 self.inputs.job_lids,
-                lambda: take_loads(
-                    self.run_dir,
-                    self.inputs,
-                    snapshot,
-                    info=self.info,
-                    ssh_config=self.ssh_config,
-                    progress=self.progress,
-                ),
+                lambda: self._load(snapshot),
                 self.inputs.adaptive.is_on,
             )
         return self._loads
+
+    def _load(self, snapshot: Snapshot) -> Loaded:
+        given = (self.run_dir, self.inputs, snapshot)
+        if self.replay is not None:
+            return recorded_loads(*given, info=self.info, progress=self.progress)
+        return take_loads(
+            *given, info=self.info, ssh_config=self.ssh_config, progress=self.progress
+        )
 
 
 def begin(given: Given, progress: Callable[[str], None], *, reports: Path | None = None) -> Session:
@@ -203,13 +206,14 @@ def join(sent: dict[str, Any], progress: Callable[[str], None]) -> Session:
     """A worker's part of the controller's run: the same files, the same folder."""
     run_dir = Path(sent["run_dir"])
     inputs = replay_inputs(run_dir, None, None)
-    ssh_config = sent["ssh_config"]
+    ssh_config, replay = sent["ssh_config"], sent.get("replay")
     return Session(
         inputs,
         RunInfo.read(run_dir),
         run_dir,
         None if ssh_config is None else Path(ssh_config),
         progress,
+        replay=None if replay is None else Path(replay),
     )
 
 
