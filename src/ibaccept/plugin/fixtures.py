@@ -65,11 +65,6 @@ def loads(request: pytest.FixtureRequest, snapshot: Snapshot) -> LoadLook:
 @pytest.fixture
 def evidence(request: pytest.FixtureRequest, snapshot: Snapshot, entry: Entry) -> Evidence:
     """Proves the findings of this test and keeps its verdict."""
-    made = Evidence(
-        snapshot,
-        entry.expected.ordered,
-        entry.completer(request.node.nodeid),
-        by_counters=entry.expected.area == "counters",
-    )
+    made = entry.evidence(snapshot, request.node.nodeid)
     request.node.stash[EVIDENCE] = made
     return made

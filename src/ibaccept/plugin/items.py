@@ -10,7 +10,7 @@ from ibaccept.checks.base import Expectation
 from ibaccept.plugin.options import only_shows, option
 from ibaccept.plugin.session import RUN
 from ibaccept.report.allure import labels
-from ibaccept.run.items import Entry
+from ibaccept.run.items import Entry, entries_of
 from ibaccept.run.session import Session
 
 NEEDS_LOAD = "needs --load"
@@ -42,15 +42,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             if not run.info.load:
                 requested = run.replay is not None and bool(option(metafunc.config, "load"))
                 marks.append(pytest.mark.skip(reason=NO_LOAD_THEN if requested else NEEDS_LOAD))
-        for cable in run.inputs.items(expected):
-            entry = Entry(
-                expected,
-                cable,
-                run.inputs.expectations.source(expected),
-                tuple(w for w in run.inputs.expectations.waivers if w.expectation == expected.id),
-                run.info.day,
-            )
-            params.append(pytest.param(entry, id=entry.id, marks=marks))
+        params += [
+            pytest.param(entry, id=entry.id, marks=marks)
+            for entry in entries_of(run.inputs, expected, run.info.day)
+        ]
     metafunc.parametrize("entry", params, indirect=True)
 
 

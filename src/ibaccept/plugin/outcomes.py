@@ -13,11 +13,11 @@ from ibaccept.errors import IbacceptError
 from ibaccept.plugin.fixtures import EVIDENCE
 from ibaccept.plugin.session import ALLURE, RUN
 from ibaccept.report.terminal import failure_text
-from ibaccept.run.again import unseen_part
+from ibaccept.run.again import part_of, unseen_part
 from ibaccept.run.items import Entry
 from ibaccept.run.session import Session
 from ibaccept.verdict import VERDICT, NotJudgedError, NotMetError, Outcome, Verdict
-from ibaccept.verdict.absence import NotSeen, NotSeenError
+from ibaccept.verdict.absence import NotSeen
 
 VERDICT_PROPERTY = "ibaccept-verdict"
 META_PROPERTY = "ibaccept-meta"
@@ -31,11 +31,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         return (yield)
     try:
         result = yield
-    except NotSeenError as error:
-        raise NotJudgedError(evidence.unseen(error.part)) from None
     except IbacceptError as error:
-        part = NotSeen("what the entry is about", str(error))
-        raise NotJudgedError(evidence.unseen(part)) from None
+        raise NotJudgedError(evidence.unseen(part_of(error))) from None
     if not evidence.verdicts:
         raise NotJudgedError(evidence.unseen(NotSeen("anything", "the test judged nothing")))
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -12,7 +12,7 @@ from ibaccept.checks.base import Expectation
 from ibaccept.checks.proof import Evidence, unseen_verdict
 from ibaccept.errors import IbacceptError
 from ibaccept.observe.snapshot import Snapshot
-from ibaccept.run.items import Entry
+from ibaccept.run.items import Entry, entries_of
 from ibaccept.run.record import RunInfo, check_captures, replay_inputs
 from ibaccept.run.session import Session
 from ibaccept.verdict import NotJudgedError, NotMetError, Verdict
@@ -54,17 +54,23 @@ def judge_again(run: Session, questions: Mapping[type[Expectation], Question]) -
     """
     return [
         _verdict(run, entry, questions[type(entry.expected)])
-        for entry in _entries(run)
-        if run.info.load or not entry.expected.is_under_load
+        for expected in run.inputs.expectations.entries
+        if run.info.load or not expected.is_under_load
+        for entry in entries_of(run.inputs, expected, run.info.day)
     ]
+
+
+def part_of(error: IbacceptError) -> NotSeen:
+    """What could not be seen, by an error of the suite."""
+    if isinstance(error, NotSeenError):
+        return error.part
+    return NotSeen("what the entry is about", str(error))
 
 
 def unseen_part(raised: BaseException | None) -> NotSeen | None:
     """What could not be seen where this was raised (by the look, the load runs), else None."""
-    if isinstance(raised, NotSeenError):
-        return raised.part
     if isinstance(raised, IbacceptError):
-        return NotSeen("what the entry is about", str(raised))
+        return part_of(raised)
     if isinstance(raised, OSError) and raised.errno in FULL:
         place = raised.filename or "the run's folder"
         why = f"{place} could not be written: {raised.strerror}"
@@ -76,37 +82,22 @@ def _silent(_text: str) -> None:
     """Take no progress."""
 
 
-def _entries(run: Session) -> Iterator[Entry]:
-    known = run.inputs.expectations
-    for expected in known.entries:
-        waivers = tuple(waiver for waiver in known.waivers if waiver.expectation == expected.id)
-        for cable in run.inputs.items(expected):
-            yield Entry(expected, cable, known.source(expected), waivers, run.info.day)
-
-
 def _verdict(run: Session, entry: Entry, question: Question) -> Verdict:
-    complete = entry.completer(f"{question.__name__}[{entry.id}]")
+    nodeid = f"{question.__name__}[{entry.id}]"
     try:
         snapshot = run.snapshot()
     except (IbacceptError, OSError) as error:
         part = unseen_part(error)
         if part is None:
             raise
-        return complete(unseen_verdict(part, entry.expected.ordered))
-    evidence = Evidence(
-        snapshot,
-        entry.expected.ordered,
-        complete,
-        by_counters=entry.expected.area == "counters",
-    )
+        return entry.completer(nodeid)(unseen_verdict(part, entry.expected.ordered))
+    evidence = entry.evidence(snapshot, nodeid)
     try:
         question(**_arguments(run, entry, snapshot, evidence, question))
     except (NotMetError, NotJudgedError) as error:
         return error.verdict
     except IbacceptError as error:
-        part = unseen_part(error)
-        assert part is not None  # noqa: S101 - every error of the suite has one
-        return evidence.unseen(part)
+        return evidence.unseen(part_of(error))
     if not evidence.verdicts:
         return evidence.unseen(NotSeen("anything", "the test judged nothing"))
     return evidence.verdicts[-1]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
 from ibaccept.checks.base import Expectation
+from ibaccept.checks.proof import Evidence
+from ibaccept.observe.snapshot import Snapshot
+from ibaccept.run.inputs import Inputs
 from ibaccept.run.waivers import apply_waivers, covers
 from ibaccept.site.plan import PlannedCable
 from ibaccept.site.settings import Waiver
@@ -40,6 +43,15 @@ class Entry:
         """Id of the item: the entry's, and the planned cable."""
         return item_id(self.expected, self.cable)
 
+    def evidence(self, snapshot: Snapshot, nodeid: str) -> Evidence:
+        """What proves the findings of the item's test and keeps its verdict."""
+        return Evidence(
+            snapshot,
+            self.expected.ordered,
+            self.completer(nodeid),
+            by_counters=self.expected.area == "counters",
+        )
+
     def completer(self, nodeid: str) -> Callable[[Verdict], Verdict]:
         """Fills in what the judgement does not know, and applies the waivers."""
 
@@ -63,6 +75,18 @@ class Entry:
             return self.waivers
         name = self.cable.name
         return tuple(waiver for waiver in self.waivers if covers(waiver, name))
+
+
+def entries_of(inputs: Inputs, expected: Expectation, today: date) -> Iterator[Entry]:
+    """The items of one entry of the expectations: itself, or one for each planned cable.
+
+    Raises:
+        InputError: links that the plan alone cannot distinguish.
+    """
+    known = inputs.expectations
+    waivers = tuple(waiver for waiver in known.waivers if waiver.expectation == expected.id)
+    for cable in inputs.items(expected):
+        yield Entry(expected, cable, known.source(expected), waivers, today)
 
 
 def item_id(expected: Expectation, cable: PlannedCable | None) -> str:
