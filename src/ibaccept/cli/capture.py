@@ -11,7 +11,7 @@ from pathlib import Path
 from ibaccept import commands
 from ibaccept.cli.inputs import load_inputs
 from ibaccept.cli.options import given, path_of, ssh_config_of
-from ibaccept.cli.text import DONE, NOT_SEEN, complain, say
+from ibaccept.cli.text import DONE, NOT_SEEN, complain, say, write_file
 from ibaccept.errors import InputError
 from ibaccept.observe.look import Look, look
 from ibaccept.observe.snapshot import Snapshot
@@ -74,10 +74,7 @@ def plan(options: argparse.Namespace) -> int:
     if options.output is None:
         say(text.rstrip("\n"))
     else:
-        try:
-            Path(options.output).write_text(text, encoding="utf-8", errors="backslashreplace")
-        except OSError as error:
-            raise InputError(f"{options.output} cannot be written: {error.strerror}") from None
+        write_file(Path(options.output), text)
     down = sum(port.is_down for port in fabric.ports())
     complain(
         f"{len(fabric.links)} cables between {len(fabric.nodes)} nodes; {down} ports are down: a "

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from ibaccept.cli.text import ANSWER_NO, DONE, NOT_SEEN, complain, say
+from ibaccept.cli.text import ANSWER_NO, DONE, NOT_SEEN, complain, say, write_file
 from ibaccept.compare.comparison import Comparison, compare, dump
 from ibaccept.compare.html import render
 from ibaccept.compare.past import PastRun
@@ -25,7 +25,7 @@ def compare_runs(options: argparse.Namespace) -> int:
         )
     comparison = compare(old, new)
     if options.html is not None:
-        _write(Path(options.html), render(comparison))
+        write_file(Path(options.html), render(comparison))
         complain(f"written: {options.html}")
     if options.json:
         sys.stdout.write(json.dumps(dump(comparison), indent=1) + "\n")
@@ -39,10 +39,3 @@ def _exit_code(comparison: Comparison) -> int:
     if comparison.is_worse:
         return ANSWER_NO
     return NOT_SEEN if comparison.is_unknown else DONE
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None

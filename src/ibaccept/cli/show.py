@@ -11,13 +11,11 @@ from pathlib import Path
 from ibaccept.cli.text import say
 from ibaccept.errors import InputError
 from ibaccept.fabric.suggest import did_you_mean
-from ibaccept.report.json_report import load_document
+from ibaccept.report.json_report import VERDICTS, load_document
 from ibaccept.report.meta import RunMeta
 from ibaccept.report.terminal import closing_lines, failure_text
 from ibaccept.verdict import Outcome
 from ibaccept.verdict.answer import outcome_of, overall
-
-VERDICTS = "verdicts.json"
 
 
 def show(options: argparse.Namespace) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from ibaccept.errors import InputError
 from ibaccept.fabric.harmless import clean
 
 DONE, ANSWER_NO, NOT_SEEN, REFUSED, INTERRUPTED = 0, 1, 3, 4, 130
@@ -22,6 +24,18 @@ def complain(what: object) -> None:
     for line in str(what).splitlines():
         sys.stderr.write(f"ibaccept: {clean(line)}\n")
     sys.stderr.flush()
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file that an option names.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:

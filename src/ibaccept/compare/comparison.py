@@ -23,9 +23,10 @@ from ibaccept.compare.past import PastRun
 from ibaccept.compare.rates import RateChange, rate_changes
 from ibaccept.compare.routes import RouteChanges, route_changes
 from ibaccept.fabric.model import Guid, PortId
+from ibaccept.load.result import LoadRuns
 from ibaccept.observe.snapshot import Snapshot
 from ibaccept.verdict import Subject
-from ibaccept.verdict.absence import NotSeen, NotSeenError
+from ibaccept.verdict.absence import NotSeen, NotSeenError, seen
 
 SCHEMA: Literal[1] = 1
 
@@ -120,13 +121,8 @@ def _side(run: PastRun) -> RunSide:
 def _both(
     old: PastRun, new: PastRun, step: Callable[[Snapshot, Snapshot], T | NotSeen]
 ) -> T | NotSeen:
-    for snapshot in (old.snapshot, new.snapshot):
-        if isinstance(snapshot, NotSeen):
-            return snapshot
-    assert isinstance(old.snapshot, Snapshot)  # noqa: S101 - not NotSeen
-    assert isinstance(new.snapshot, Snapshot)  # noqa: S101 - not NotSeen
     try:
-        return step(old.snapshot, new.snapshot)
+        return step(seen(old.snapshot), seen(new.snapshot))
     except NotSeenError as error:
         return error.part
 
@@ -134,16 +130,14 @@ def _both(
 def _rates(old: PastRun, new: PastRun) -> tuple[RateChange, ...] | NotSeen:
     if old.loads is None and new.loads is None:
         return ()
+    sides: list[LoadRuns] = []
     for which, loads in (("old", old.loads), ("new", new.loads)):
         if loads is None:
             return NotSeen("the rates", f"the {which} run made no load runs", "run with --load")
         if isinstance(loads, NotSeen):
             return loads
-    assert old.loads is not None  # noqa: S101 - said above
-    assert new.loads is not None  # noqa: S101 - said above
-    assert not isinstance(old.loads, NotSeen)  # noqa: S101 - said above
-    assert not isinstance(new.loads, NotSeen)  # noqa: S101 - said above
-    return rate_changes(old.loads, new.loads)
+        sides.append(loads)
+    return rate_changes(*sides)
 
 
 def _reordered(old: PastRun, new: PastRun) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ibaccept.compare.hardware import Places
 from ibaccept.fabric.counters import COUNTERS, CounterClass
 from ibaccept.fabric.model import PortId
 from ibaccept.observe.counters import Sweep
@@ -84,12 +83,11 @@ def growth(old: Snapshot, new: Snapshot) -> GrowthBetween | NotSeen:
             "the clock of the observer says that the new run read them first",
             "name the earlier run first",
         )
-    places = Places(old.fabric, new.fabric)
     rows, unread = [], []
     for port in sorted({*before.errors, *after.errors}):
         if port.guid not in old.fabric.nodes or port.guid not in new.fabric.nodes:
             continue
-        name = places.new.port_name(port)
+        name = new.fabric.port_name(port)
         for counter in _listed(window, port):
             row = _row(window, port, name, counter, days)
             if row is None:

@@ -10,6 +10,7 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from ibaccept.fabric.model import Fabric, Guid, Link, Node, PortId
 from ibaccept.observe.snapshot import Snapshot
@@ -207,28 +208,34 @@ def _states_of(link: Link) -> str:
 
 
 def _lids(places: Places) -> Iterator[HardwareChange]:
-    before, after = _bases(places.old), _bases(places.new)
-    for port, lid in before.items():
+    after = base_lids(places.new)
+    for port, lid in base_lids(places.old).items():
         now = after.get(places.port(port))
         if now is not None and now != lid:
             name = places.new.port_name(places.port(port))
-            yield HardwareChange(Moved.LID, name, lid, now)
+            yield HardwareChange(Moved.LID, name, str(lid), str(now))
 
 
-def _bases(fabric: Fabric) -> dict[PortId, str]:
-    """Base LID and LMC of every port that owns LIDs, in words."""
+class BaseLid(NamedTuple):
+    """The first of the 2^lmc LIDs of a port."""
+
+    lid: int
+    lmc: int
+
+    def __str__(self) -> str:
+        return f"{self.lid} (LMC {self.lmc})" if self.lmc else f"{self.lid}"
+
+
+def base_lids(fabric: Fabric) -> dict[PortId, BaseLid]:
+    """Of every port that owns LIDs: those of CAs, and port 0 of a switch."""
     found = {}
     for node in fabric.nodes.values():
         if node.lid is not None:
-            found[PortId(node.guid, 0)] = _lid(node.lid, node.lmc)
+            found[PortId(node.guid, 0)] = BaseLid(int(node.lid), node.lmc)
         for port in node.ports.values():
             if port.lid is not None:
-                found[port.id] = _lid(port.lid, port.lmc)
+                found[port.id] = BaseLid(int(port.lid), port.lmc)
     return found
-
-
-def _lid(lid: int, lmc: int) -> str:
-    return f"{int(lid)}" if not lmc else f"{int(lid)} (LMC {lmc})"
 
 
 def _firmware(old: Snapshot, new: Snapshot) -> Iterator[HardwareChange]:

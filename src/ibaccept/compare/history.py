@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ibaccept.compare.past import VERDICTS
 from ibaccept.errors import IbacceptError
-from ibaccept.report.json_report import VerdictsDocument, load_document
+from ibaccept.report.json_report import VERDICTS, VerdictsDocument, load_document
 from ibaccept.verdict.answer import outcome_of
 
 FILE = "history.sqlite"

@@ -6,28 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from ibaccept.compare.comparison import Comparison
 from ibaccept.compare.findings import Status
 from ibaccept.compare.text import gib, summary
 from ibaccept.fabric.harmless import clean
 from ibaccept.fabric.wording import and_more
-from ibaccept.report import html
+from ibaccept.report.html import environment
 from ibaccept.verdict.absence import NotSeen
 
 ROWS = 1000
 """Rows of a table shown; all are in the JSON."""
 
-_ENVIRONMENT = Environment(
-    loader=FileSystemLoader(
-        [Path(__file__).parent / "templates", Path(html.__file__).parent / "templates"]
-    ),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+_ENVIRONMENT = environment(Path(__file__).parent / "templates")
 
 _STYLES = {
     Status.NEW: "fail",

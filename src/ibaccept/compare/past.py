@@ -10,15 +10,13 @@ from ibaccept.checks.base import Expectation
 from ibaccept.errors import IbacceptError, InputError
 from ibaccept.load.result import LoadRuns
 from ibaccept.observe.snapshot import Snapshot
-from ibaccept.report.json_report import VerdictsDocument, load_document
+from ibaccept.report.json_report import VERDICTS, VerdictsDocument, load_document
 from ibaccept.report.meta import epoch
 from ibaccept.run.inputs import Inputs
 from ibaccept.run.loads import ended_load, recorded_loads
 from ibaccept.run.look import recorded_snapshot
 from ibaccept.run.record import RunInfo, replay_inputs
 from ibaccept.verdict.absence import NotSeen
-
-VERDICTS = "verdicts.json"
 
 
 def _silent(_step: str) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ibaccept.compare.hardware import Places
+from ibaccept.compare.hardware import Places, base_lids
 from ibaccept.fabric.lft import Bools, Numbers, SwitchTable
-from ibaccept.fabric.model import Fabric, Guid, NodeType, PortId
+from ibaccept.fabric.model import Guid
 from ibaccept.observe.snapshot import Snapshot
 
 
@@ -73,22 +73,13 @@ def _tables(
             yield table, now
 
 
-def _bases(fabric: Fabric) -> dict[PortId, int]:
-    """Base LID of every port that is a destination: ports of CAs, port 0 of switches."""
-    found = {}
-    for node in fabric.nodes.values():
-        if node.type is NodeType.CA:
-            found.update({p.id: int(p.lid) for p in node.ports.values() if p.lid is not None})
-        elif node.lid is not None:
-            found[PortId(node.guid, 0)] = int(node.lid)
-    return found
-
-
 def _destinations(places: Places) -> tuple[Numbers, Numbers]:
     """LIDs of the destinations of both runs, int32 of one shape, in one order."""
-    before, after = _bases(places.old), _bases(places.new)
+    before, after = base_lids(places.old), base_lids(places.new)
     shared = [
-        (lid, after[now]) for port, lid in before.items() if (now := places.port(port)) in after
+        (base.lid, after[now].lid)
+        for port, base in before.items()
+        if (now := places.port(port)) in after
     ]
     pairs = np.array(shared or np.empty((0, 2)), dtype=np.int32).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]

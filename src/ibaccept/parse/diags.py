@@ -19,7 +19,8 @@ from ibaccept.parse import ParseError
 ROW = re.compile(r"(?P<key>[^:]+):(?P<dots>\.*)(?P<value>.*)\Z")
 """A dotted row: ``LinkWidthActive:.................4X``."""
 
-_ERROR = re.compile(r"(?:[\w./-]+: )?(?:iberror|ibpanic|IBPANIC|IBERROR): ")
+_FAILURES = ("iberror: ", "ibpanic: ", "IBPANIC: ", "IBERROR: ")
+_ERROR = re.compile(rf"(?:[\w./-]+: )?(?:{'|'.join(_FAILURES)})")
 LONGEST_LINE = 4096
 """Characters of a line. Of the tools of infiniband-diags none prints more than some 400; a node's
 description has 64."""
@@ -74,7 +75,6 @@ _SIMULATOR = (r"ibwarn: \[\d+\] sim_connect: attached as client .*",)
 """What libumad2sim, the simulated fabric of the lab, says when a tool starts."""
 
 _FOREIGN = re.compile("|".join((*_PROMPTS, *_LOADER, *_LIBRARIES, *_SHELL, *_LOGIN, *_SIMULATOR)))
-_FAILURES = ("iberror: ", "ibpanic: ", "IBPANIC: ", "IBERROR: ")
 _OF_A_TOOL = re.compile(
     r"0x[0-9a-f]|==|\[ *\d|[\"']|\blid\b|dump|cannot|can't|could ?n.t|unable|not found|denied"
     r"|invalid|no such|no answer",

@@ -56,13 +56,19 @@ _RANK = {
 # A link only to a file the suite itself wrote; anything else is shown as text.
 _CAPTURE_FILE = re.compile(r"captures/[A-Za-z0-9][A-Za-z0-9._@+-]*\Z")
 
-_ENVIRONMENT = Environment(
-    loader=FileSystemLoader(Path(__file__).parent / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+
+def environment(*folders: Path) -> Environment:
+    """What renders a page from the templates here, or in a folder that comes before."""
+    return Environment(
+        loader=FileSystemLoader([*folders, Path(__file__).parent / "templates"]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+_ENVIRONMENT = environment()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ from ibaccept.report.text import ordered
 from ibaccept.verdict import VERDICT, Verdict
 from ibaccept.verdict.answer import Answer, Counts, NotRun, Result
 
+VERDICTS = "verdicts.json"
+"""The file, in the folder of a run."""
+
 SCHEMA: Literal[1] = 1
 
 

@@ -113,7 +113,7 @@ def write_all(
     result = overall(verdicts, not_run)
     try:
         run_dir.mkdir(parents=True, exist_ok=True)
-        write_atomic(run_dir / "verdicts.json", json_report.render(verdicts, meta, result))
+        write_atomic(run_dir / json_report.VERDICTS, json_report.render(verdicts, meta, result))
         write_atomic(run_dir / "junit.xml", junit.render(verdicts, meta, result))
         write_atomic(run_dir / "index.html", html.render(verdicts, meta, result))
         write_atomic(run_dir / "punchlist.csv", punchlist.render(verdicts))
