@@ -993,7 +993,7 @@ def test_the_answer_is_printed_though_another_report_cannot_be_written(judge):
 
 
 def test_a_look_that_cannot_be_recorded_is_no_bug(judge, monkeypatch):
-    monkeypatch.setattr("ibaccept.run.session.take_snapshot", full)
+    monkeypatch.setattr("ibaccept.run.session.recorded_snapshot", full)
     ran = judge(HEAD + HOSTS)
 
     (verdict,) = ran.document["verdicts"]
